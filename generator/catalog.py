@@ -1,0 +1,299 @@
+"""The catalogue: finds and loads what is under recipes/, and resolves names.
+
+    recipes/models/<model>/model.yml, <card>.yml, model.lock.json
+    recipes/cards/<card>.yml
+    recipes/engines/<engine>/<build>.yml
+    recipes/issues/<tracker>/<number>.md
+
+A file is read when it is asked for, once. `check` reads all of them and reports every problem of every file at once.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from generator.errors import GenError, InputError, Problem, SpecErrors, UnknownNameError, did_you_mean, quoted
+from generator.facts import Lock
+from generator.specs import Card, Engine, Issue, Model, Recipe, load_card, load_engine, load_issue, load_model, load_recipe
+
+T = TypeVar("T")
+
+ROOT_VARIABLE = "GEN_ROOT"
+KINDS = ("models", "cards", "recipes", "engines", "issues")
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
+_REF = re.compile(r"(?P<tracker>[a-z0-9][a-z0-9.-]*)#(?P<number>[1-9][0-9]{0,9})")
+_MODEL_FILE = "model.yml"
+_LOCK_FILE = "model.lock.json"
+
+
+class UnknownEntryError(UnknownNameError):
+    """A name the catalogue does not hold. Names that differ only in case and separators count as near."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, remedy: str = "") -> None:
+        super().__init__(kind, name, known, remedy=remedy)
+        plain = {_plain(each): each for each in self.known}
+        near = [plain[each] for each in did_you_mean(_plain(name), plain)]
+        if near:
+            self.near = near
+            self.problem = f"no {kind} is called '{name}'; did you mean {quoted(near)}?"
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_.#-]+", "", name.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a listing: kind (`card`), the name commands take, its title, and a detail in a few words."""
+
+    kind: str
+    name: str
+    title: str
+    detail: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Give the row for JSON."""
+        return {"kind": self.kind, "name": self.name, "title": self.title, "detail": self.detail}
+
+
+def find_root() -> Path:
+    """Give the folder that holds recipes/: GEN_ROOT, or the nearest one at or above the current folder. Raises InputError."""
+    remedy = f"go to a clone of the project, or set {ROOT_VARIABLE} to one"
+    named = os.environ.get(ROOT_VARIABLE)
+    if named:
+        if not (Path(named) / "recipes").is_dir():
+            raise InputError(f"there is no folder recipes/ in {ROOT_VARIABLE}", where=named, remedy=remedy)
+        return Path(named)
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "recipes").is_dir():
+            return folder
+    raise InputError("there is no folder recipes/ here or above", where=str(here), remedy=remedy)
+
+
+@dataclass(slots=True)
+class Catalog:
+    """What is under `root`/recipes. Listing methods give names in order; the others read a file and give its spec."""
+
+    root: Path
+    _read: dict[Path, object] = field(default_factory=dict, repr=False)
+
+    @staticmethod
+    def open(root: Path | None = None) -> Catalog:
+        """Give the catalogue of a project folder, by default the one `find_root` finds. Raises InputError."""
+        folder = find_root() if root is None else root
+        if not (folder / "recipes").is_dir():
+            raise InputError("there is no folder recipes/ in it", where=str(folder), remedy="give the folder that holds recipes/")
+        return Catalog(folder)
+
+    # names
+
+    def models(self) -> list[str]:
+        """Give the names of the models."""
+        return sorted(path.parent.name for path in self._recipes.glob(f"models/*/{_MODEL_FILE}"))
+
+    def cards(self) -> list[str]:
+        """Give the names of the cards."""
+        return sorted(path.stem for path in self._recipes.glob("cards/*.yml"))
+
+    def recipes(self) -> list[tuple[str, str]]:
+        """Give the (model, card) of every recipe."""
+        files = (path for path in self._recipes.glob("models/*/*.yml") if path.name != _MODEL_FILE)
+        return sorted((path.parent.name, path.stem) for path in files)
+
+    def engines(self) -> list[tuple[str, str]]:
+        """Give the (engine, build) of every engine at a build."""
+        return sorted((path.parent.name, path.stem) for path in self._recipes.glob("engines/*/*.yml"))
+
+    def issues(self) -> list[str]:
+        """Give the references of the issues (llama.cpp#26609), by number."""
+        files = [path for path in self._recipes.glob("issues/*/*.md") if path.stem.isdecimal()]
+        return [f"{path.parent.name}#{path.stem}" for path in sorted(files, key=lambda path: (path.parent.name, int(path.stem)))]
+
+    # specs
+
+    def model(self, name: str) -> Model:
+        """Read a model. Raises UnknownNameError, SpecErrors."""
+        return self._load(self._model_folder(name) / _MODEL_FILE, load_model)
+
+    def card(self, name: str) -> Card:
+        """Read a card. Raises UnknownNameError, SpecErrors."""
+        path = self._recipes / "cards" / f"{name}.yml"
+        if not _NAME.fullmatch(name) or not path.is_file():
+            raise UnknownEntryError("card", name, self.cards(), remedy="`gen list cards` shows all")
+        return self._load(path, load_card)
+
+    def recipe(self, model: str, card: str) -> Recipe:
+        """Read the recipe of a model and a card. Raises UnknownNameError for the model, the card, or the pair; SpecErrors."""
+        path = self._model_folder(model) / f"{card}.yml"
+        if not _NAME.fullmatch(card) or path.name == _MODEL_FILE or not path.is_file():
+            own = [each for of, each in self.recipes() if of == model]
+            if card not in self.cards():
+                raise UnknownEntryError("card", card, self.cards(), remedy="`gen list cards` shows all")
+            raise UnknownEntryError(f"recipe of '{model}'", card, own, remedy="`gen list recipes` shows all")
+        return self._load(path, load_recipe)
+
+    def engine(self, name: str, build: str) -> Engine:
+        """Read an engine at a build. Raises UnknownNameError, SpecErrors."""
+        names = {of for of, _ in self.engines()}
+        if name not in names:
+            raise UnknownEntryError("engine", name, names, remedy="`gen list engines` shows all")
+        builds = [each for of, each in self.engines() if of == name]
+        if build not in builds:
+            raise UnknownEntryError(f"build of '{name}'", build, builds, remedy="`gen list engines` shows all")
+        return self._load(self._recipes / "engines" / name / f"{build}.yml", load_engine)
+
+    def issue(self, ref: str) -> Issue:
+        """Read an issue by its reference (llama.cpp#26609). Raises UnknownNameError, SpecErrors."""
+        match = _REF.fullmatch(ref)
+        path = self._recipes / "issues" / match["tracker"] / f"{match['number']}.md" if match else None
+        if path is None or not path.is_file():
+            raise UnknownEntryError("issue", ref, self.issues(), remedy="`gen list issues` shows all")
+        return self._load(path, load_issue)
+
+    def lock(self, model: str) -> Lock:
+        """Read the lock of a model. Raises UnknownNameError, MissingFileError, LockError."""
+        path = self.lock_path(model)
+        if path not in self._read:
+            self._read[path] = Lock.read(path)
+        found = self._read[path]
+        assert isinstance(found, Lock)
+        return found
+
+    def lock_path(self, model: str) -> Path:
+        """Give the path of a model's lock, whether or not it is there. Raises UnknownNameError."""
+        return self._model_folder(model) / _LOCK_FILE
+
+    # the whole
+
+    def check(self) -> None:
+        """Read every file and what it refers to. Raises SpecErrors with all problems of all files."""
+        problems = self._stray_files()
+        for read in self._every_file():
+            problems += self._problems_of(read)
+        for model, card in self.recipes():
+            problems += self._references(model, card)
+        if problems:
+            raise SpecErrors(sorted(dict.fromkeys(problems), key=lambda problem: (problem.file, problem.line)))
+
+    def listing(self, kind: str | None = None) -> list[Row]:
+        """Give the rows of `gen list`, of one kind (a word of KINDS) or of all. Raises UnknownNameError, SpecErrors."""
+        rows: dict[str, Callable[[], list[Row]]] = {
+            "models": lambda: [_model_row(self.model(name)) for name in self.models()],
+            "cards": lambda: [_card_row(self.card(name)) for name in self.cards()],
+            "recipes": lambda: [self._recipe_row(self.recipe(*names)) for names in self.recipes()],
+            "engines": lambda: [_engine_row(self.engine(*names)) for names in self.engines()],
+            "issues": lambda: [_issue_row(self.issue(ref)) for ref in self.issues()],
+        }
+        if kind is not None and kind not in rows:
+            raise UnknownEntryError("kind of spec", kind, KINDS)
+        return [row for each in KINDS if kind in {None, each} for row in rows[each]()]
+
+    # reading
+
+    @property
+    def _recipes(self) -> Path:
+        return self.root / "recipes"
+
+    def _model_folder(self, name: str) -> Path:
+        folder = self._recipes / "models" / name
+        if not _NAME.fullmatch(name) or not (folder / _MODEL_FILE).is_file():
+            raise UnknownEntryError("model", name, self.models(), remedy="`gen list models` shows all")
+        return folder
+
+    def _load(self, path: Path, load: Callable[[Path, str], T]) -> T:
+        if path not in self._read:
+            self._read[path] = load(path, self._shown(path))
+        return self._read[path]  # type: ignore[return-value]  # what is kept under a path was loaded by its one loader
+
+    def _shown(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix()
+
+    def _every_file(self) -> list[Callable[[], object]]:
+        reads: list[Callable[[], object]] = []
+        reads += [lambda name=name: self.model(name) for name in self.models()]
+        reads += [lambda name=name: self.card(name) for name in self.cards()]
+        reads += [lambda names=names: self.recipe(*names) for names in self.recipes()]
+        reads += [lambda names=names: self.engine(*names) for names in self.engines()]
+        reads += [lambda ref=ref: self.issue(ref) for ref in self.issues()]
+        reads += [lambda name=name: self.lock(name) for name in self.models() if self.lock_path(name).exists()]
+        return reads
+
+    def _problems_of(self, read: Callable[[], object]) -> list[Problem]:
+        try:
+            read()
+        except SpecErrors as error:
+            return list(error.problems)
+        except GenError as error:
+            return [Problem(error.where.removeprefix(f"{self.root}/"), 0, "", error.problem, error.remedy)]
+        return []
+
+    def _stray_files(self) -> list[Problem]:
+        """Note files that no listing finds, because of their name or their place."""
+        found = {self._recipes / "models" / model / f"{card}.yml" for model, card in self.recipes()}
+        found |= {self._recipes / "models" / model / name for model in self.models() for name in (_MODEL_FILE, _LOCK_FILE)}
+        found |= {self._recipes / "cards" / f"{card}.yml" for card in self.cards()}
+        found |= {self._recipes / "engines" / engine / f"{build}.yml" for engine, build in self.engines()}
+        found |= {
+            self._recipes / "issues" / tracker / f"{number}.md" for tracker, _, number in (ref.partition("#") for ref in self.issues())
+        }
+        remedy = "see the layout at the top of generator/catalog.py; files end in .yml, issues in .md"
+        files = (path for kind in ("models", "cards", "engines", "issues") for path in (self._recipes / kind).rglob("*"))
+        strays = [path for path in files if path.is_file() and path not in found and not path.name.startswith(".")]
+        return [Problem(self._shown(path), 0, "", "no spec is looked for under this name", remedy) for path in strays]
+
+    def _references(self, model: str, card: str) -> list[Problem]:
+        """Note what a recipe refers to and the catalogue does not hold."""
+        try:
+            recipe = self.recipe(model, card)
+        except GenError:
+            return []  # reported where every file is read
+        problems = []
+
+        def look(path: str, get: Callable[[], object]) -> None:
+            try:
+                get()
+            except UnknownNameError as error:
+                problems.append(Problem(recipe.file, recipe.lines.get(path, 0), path, error.problem, error.remedy))
+            except GenError:
+                return  # the file referred to has problems of its own
+
+        look("model", lambda: self.model(recipe.model))
+        look("card", lambda: self.card(recipe.card))
+        look("quant", lambda: self.model(recipe.model).quant(recipe.quant))
+        look(
+            "build" if recipe.engine in {name for name, _ in self.engines()} else "engine", lambda: self.engine(recipe.engine, recipe.build)
+        )
+        for index, ref in enumerate(recipe.issues):
+            look(f"issues[{index}]", lambda ref=ref: self.issue(ref))
+        for name in recipe.settings:
+            look(f"settings.{name}", lambda name=name: self.engine(recipe.engine, recipe.build).flag(name))
+        return problems
+
+    def _recipe_row(self, recipe: Recipe) -> Row:
+        title = f"{self.model(recipe.model).title} on {self.card(recipe.card).title}"
+        return Row("recipe", f"{recipe.model} {recipe.card}", title, f"{recipe.quant}, {recipe.engine} {recipe.build}")
+
+
+def _model_row(model: Model) -> Row:
+    return Row("model", model.name, model.title, f"{model.architecture}, {', '.join(model.quants)}")
+
+
+def _card_row(card: Card) -> Row:
+    memory = card.facts["card.memory"]
+    return Row("card", card.name, card.full_name, f"{card.vendor} {card.architecture}, {memory.value} {memory.unit}")
+
+
+def _engine_row(engine: Engine) -> Row:
+    return Row("engine", f"{engine.name} {engine.build}", engine.repository, f"architectures: {', '.join(engine.architectures)}")
+
+
+def _issue_row(issue: Issue) -> Row:
+    title, state = (issue.facts[f"{issue.prefix}.{name}"] for name in ("title", "state"))
+    return Row("issue", issue.ref, str(title.value), f"{issue.severity} {issue.topic}, {state.value}")

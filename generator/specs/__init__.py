@@ -1,0 +1,63 @@
+"""Authored specs: models, cards, engines, recipes and issues, read strictly from YAML and front matter.
+
+`load_<type>(path)` gives a frozen dataclass or raises SpecErrors with every problem of the file; `schema(<type>)` gives
+the JSON Schema made from the same tables.
+"""
+
+from generator.specs.card import BACKENDS, VENDORS, Card, load_card
+from generator.specs.common import Prose, Quote, Spec
+from generator.specs.engine import Citation, Cuda, CudaFloor, CudaStep, Engine, Flag, ReadElsewhere, Support, load_engine
+from generator.specs.issue import SECTIONS, SEVERITIES, STATES, TECHNIQUES, TOPICS, Applies, Issue, load_issue
+from generator.specs.model import Model, Projector, Quant, load_model
+from generator.specs.recipe import Budget, Draft, Fallback, Ladder, Machine, MemoryKind, Recipe, load_recipe
+from generator.specs.schema import SPEC_TYPES, schema, schema_text
+from generator.specs.settings_names import CACHE_TYPES, LOAD_MODES, SETTINGS, SPECULATION, SPLIT_MODES, Setting, SettingName
+
+__all__ = [
+    "BACKENDS",
+    "CACHE_TYPES",
+    "LOAD_MODES",
+    "SECTIONS",
+    "SETTINGS",
+    "SEVERITIES",
+    "SPECULATION",
+    "SPEC_TYPES",
+    "SPLIT_MODES",
+    "STATES",
+    "TECHNIQUES",
+    "TOPICS",
+    "VENDORS",
+    "Applies",
+    "Budget",
+    "Card",
+    "Citation",
+    "Cuda",
+    "CudaFloor",
+    "CudaStep",
+    "Draft",
+    "Engine",
+    "Fallback",
+    "Flag",
+    "Issue",
+    "Ladder",
+    "Machine",
+    "MemoryKind",
+    "Model",
+    "Projector",
+    "Prose",
+    "Quant",
+    "Quote",
+    "ReadElsewhere",
+    "Recipe",
+    "Setting",
+    "SettingName",
+    "Spec",
+    "Support",
+    "load_card",
+    "load_engine",
+    "load_issue",
+    "load_model",
+    "load_recipe",
+    "schema",
+    "schema_text",
+]

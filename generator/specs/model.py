@@ -1,0 +1,136 @@
+"""recipes/models/<model>/model.yml: a base model and its quantised files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from generator.errors import UnknownNameError
+from generator.facts import Fact, Facts
+from generator.specs.common import CHECKED, COMMON, SOURCE, FactShape, Spec, WrittenFact, facts_of, held
+from generator.specs.read import read_spec
+from generator.specs.shapes import REPOSITORY, Choice, Field, OwnName, Place, Record, TableOf, Text, Values, optional, required
+
+FIDELITIES = ("header", "config")
+SAMPLING = ("temp", "top_p", "top_k", "min_p", "repeat_penalty")
+
+
+@dataclass(frozen=True, slots=True)
+class Quant:
+    """One quantised file of the repository; of a sharded set, its first file.
+
+    `fidelity` is `header` where the tensor table is read from the file, `config` where sizes are shared out by
+    `config.json`. `size` is what somebody read the file to be; a lock knows better.
+    """
+
+    name: str
+    file: str
+    fidelity: str
+    size: Fact | None
+
+
+@dataclass(frozen=True, slots=True)
+class Projector:
+    """The vision projector of the repository; its file is empty where the name was not recorded."""
+
+    file: str
+    size: Fact | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model(Spec):
+    """A model. Facts have the keys `model.<name>`, with the sizes of files among them.
+
+    Sizes are `file.<quant in lower case>.size` and `model.projector.size`. `sampling` has the vendor's values, as
+    `model.sampling.<setting>`. `base` is the repository of the model it was made from, empty where there is none.
+    """
+
+    name: str
+    title: str
+    architecture: str
+    base: str
+    licence: str
+    publisher: str
+    repository: str
+    quants: Mapping[str, Quant]
+    projector: Projector | None
+    sampling: Facts
+
+    def quant(self, name: str) -> Quant:
+        """Give a quant by name. Raises UnknownNameError."""
+        if name not in self.quants:
+            raise UnknownNameError("quant", name, self.quants, remedy=f"declare it under `quants` in {self.file}")
+        return self.quants[name]
+
+
+_GGUF = Text(r"^(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./+-]*\.gguf$", "name of a GGUF file")
+_HUB = Text(REPOSITORY, "repository such as Qwen/Qwen3-8B")
+
+_FILE = required("file", _GGUF, "File in the repository; of a sharded set, the first.", "apodex_Apodex-1.1-mini-Q4_K_M.gguf")
+_FIDELITY = required(
+    "fidelity", Choice(FIDELITIES), "header: the file's own tensor table; config: sizes shared out by config.json.", "header"
+)
+_SIZE: Field[WrittenFact | None] = optional("size", FactShape(), "Size of the file, as read by somebody.", None)
+_PROJECTOR_FILE = optional("file", _GGUF, "File in the repository.", "", "mmproj-F16.gguf")
+_QUANT = Record("One quantised file.", [_FILE, _FIDELITY, _SIZE], lambda values, _: (values[_FILE], values[_FIDELITY], values[_SIZE]))
+_PROJECTOR = Record("The vision projector.", [_PROJECTOR_FILE, _SIZE], lambda values, _: (values[_PROJECTOR_FILE], values[_SIZE]))
+
+_MODEL = required("model", OwnName("model"), "Name of the model; the folder is called the same.", "apodex-mini")
+_TITLE = required("title", Text(), "Title for headings.", "Apodex 1.1 mini")
+_ARCHITECTURE = required(
+    "architecture", Text(r"^[a-z0-9][a-z0-9._-]*$", "architecture"), "Architecture as the GGUF states it.", "qwen35moe"
+)
+_BASE = optional("base", _HUB, "Repository of the model it was made from.", "", "Qwen/Qwen3.5-35B-A3B")
+_LICENCE = required("licence", Text(), "Licence, by its SPDX name where it has one.", "Apache-2.0")
+_PUBLISHER = required("publisher", Text(), "Who publishes the model.", "Apodex AI")
+_REPOSITORY = required("repository", _HUB, "Repository of the quantised files.", "bartowski/apodex_Apodex-1.1-mini-GGUF")
+_QUANTS = required("quants", TableOf(_QUANT, r"^[A-Za-z0-9][A-Za-z0-9._-]*$", what="quants and their files"), "Quantised files by name.")
+_PROJECTOR_KEY = optional("projector", _PROJECTOR, "The vision projector, where the repository has one.", None)
+_SAMPLING: Field[dict[str, WrittenFact]] = optional(
+    "sampling",
+    TableOf(FactShape(), f"^({'|'.join(SAMPLING)})$", what="sampling settings"),
+    "Sampling values the vendor gives, each a fact, by setting name.",
+    {},
+)
+
+
+def _build(values: Values, at: Place) -> Model:
+    has = held(values, at, "model")
+    source, checked = values[SOURCE], values[CHECKED]
+    sizes = {f"file.{name.lower()}": size for name, (_, _, size) in values[_QUANTS].items() if size}
+    projector = values[_PROJECTOR_KEY]
+    if projector and projector[1]:
+        sizes["model.projector"] = projector[1]
+    made = {key: facts_of({"size": size}, key, source, checked)[f"{key}.size"] for key, size in sizes.items()}
+    return Model(
+        file=at.report.file,
+        lines=at.report.lines,
+        facts=has.facts.merged(made.values()),
+        quotes=has.quotes,
+        notes=has.notes,
+        name=values[_MODEL],
+        title=values[_TITLE],
+        architecture=values[_ARCHITECTURE],
+        base=values[_BASE],
+        licence=values[_LICENCE],
+        publisher=values[_PUBLISHER],
+        repository=values[_REPOSITORY],
+        quants={
+            name: Quant(name, file, fidelity, made.get(f"file.{name.lower()}")) for name, (file, fidelity, _) in values[_QUANTS].items()
+        },
+        projector=Projector(projector[0], made.get("model.projector")) if projector else None,
+        sampling=facts_of(values[_SAMPLING], "model.sampling", source, checked),
+    )
+
+
+MODEL = Record(
+    "A model and its quantised files: recipes/models/<model>/model.yml.",
+    [_MODEL, _TITLE, _ARCHITECTURE, _BASE, _LICENCE, _PUBLISHER, _REPOSITORY, _QUANTS, _PROJECTOR_KEY, _SAMPLING, *COMMON],
+    _build,
+)
+
+
+def load_model(path: Path, shown: str = "") -> Model:
+    """Read a model's file. `shown` is the path for messages. Raises SpecErrors with all problems, or MissingFileError."""
+    return read_spec(path, MODEL, shown or str(path), {"model": path.parent.name})
