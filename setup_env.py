@@ -56,7 +56,7 @@ def create() -> None:
         import venv
     except ImportError as error:
         raise SetUpError("This Python has no venv module.\n  On Debian or Ubuntu: apt install python3") from error
-    print(f"Making .venv with Python {sys.version.split()[0]}")
+    say(f"Making .venv with Python {sys.version.split()[0]}")
     try:
         venv.create(VENV, clear=True, symlinks=True)
     except OSError as error:
@@ -70,7 +70,7 @@ def install_pip() -> None:
         return
     if not shutil.which("apt-get"):
         raise SetUpError("This Python has no ensurepip.\n  Install the system's package for Python's venv, then run this again.")
-    print(f"This Python has no ensurepip: taking pip from the package {PIP_PACKAGE}")
+    say(f"This Python has no ensurepip: taking pip from the package {PIP_PACKAGE}")
     with tempfile.TemporaryDirectory() as folder:
         wheel = wheel_from_apt(Path(folder))
         run(PYTHON, wheel / "pip", "install", "--quiet", "--no-index", wheel, remedy="Run: apt install python3-venv, then this again.")
@@ -95,12 +95,17 @@ def wheel_from_apt(folder: Path) -> Path:
 def install(*, with_tests: bool) -> None:
     """Install gen and what it needs, editable, so that the clone is what runs."""
     what = f"{ROOT}[test]" if with_tests else str(ROOT)
-    print("Installing gen and what it needs into .venv" + (", with what the tests need" if with_tests else "") + " (about a minute)")
+    say("Installing gen and what it needs into .venv" + (", with what the tests need" if with_tests else "") + " (about a minute)")
     remedy = (
         "No network: run this again when there is one. No trusted certificates: on Debian or Ubuntu, apt install ca-certificates.\n"
         "  A package index or a certificate of your own: set PIP_INDEX_URL or PIP_CERT."
     )
     run(PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--editable", what, remedy=remedy)
+
+
+def say(words: str) -> None:
+    """Say what comes next, before it starts."""
+    print(words, flush=True)
 
 
 def succeeds(*command: object, cwd: Path | None = None) -> bool:
@@ -110,9 +115,9 @@ def succeeds(*command: object, cwd: Path | None = None) -> bool:
 
 
 def run(*command: object, remedy: str, cwd: Path | None = None) -> None:
-    """Run a command, its words going where ours go. Raises SetUpError with `remedy` when it fails."""
+    """Run a command that says only what went wrong. Raises SetUpError with `remedy` when it fails."""
     words = [str(part) for part in command]
-    code = subprocess.run(words, cwd=cwd, check=False, stdin=subprocess.DEVNULL).returncode
+    code = subprocess.run(words, cwd=cwd, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL).returncode
     if code:
         raise SetUpError(f"{Path(words[0]).name} failed with exit code {code}: {' '.join(words)}\n  {remedy}")
 
