@@ -50,7 +50,7 @@ class ReadElsewhere:
 class Citation:
     """A place in the engine's source.
 
-    `pattern` is a literal piece of the line meant, or of the first of the lines from `line` to `end_line`; `line` is None
+    `pattern` is a literal piece of the line meant, or of one of the lines from `line` to `end_line`; `line` is None
     where it was not read at the pinned build, or not recorded. `checked` is the day it was read at the pinned build, None
     where it was read only elsewhere. `quote` is code, `note` words.
     """
@@ -241,7 +241,7 @@ _FLAG_NAME = Text(r"^--?[a-z0-9][a-z0-9-]*$", "flag such as -ngl or --n-gpu-laye
 _NAMES = required("names", ListOf(_FLAG_NAME), "Names of the flag, short first.", ["-ncmoe", "--n-cpu-moe"])
 _NEGATED = optional("negated", ListOf(_FLAG_NAME), "Names that switch it off.", ())
 _DEFAULT = required("default", Scalar(), "What holds without the flag; none where nothing is done without it.", "none")
-_HELP = required("help", Text(longest=400), "The engine's own help text, or the part of it that matters.")
+_HELP = required("help", Text(longest=400), "The engine's own help text, or the part of it that matters, without the default.")
 
 
 def _flag(values: Values, at: Place) -> Flag:
