@@ -1,0 +1,167 @@
+"""One guide, from specs and lock to page, figures and ledger: the whole build, top to bottom."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from generator.catalog import Catalog
+from generator.errors import GenError
+from generator.facts import Fact, Facts, write_whole
+from generator.guide.context import Sources, values_of
+from generator.guide.environment import rendered
+from generator.guide.ledger import Ledger
+from generator.guide.lint import Allowed, lint
+from generator.guide.marks import Marks, code
+from generator.guide.numbers import Subject, write_numbers
+from generator.guide.page import ledger_values, tidied
+from generator.guide.pictures import pictures
+from generator.memory.settings import Settings
+from generator.planning import model_of_lock
+from generator.specs import Issue, Recipe, Spec
+
+_THREAD = re.compile(r"\{issue (\d+)\}")
+
+STALE_AFTER = timedelta(days=30)
+"""A fact that was not checked for longer is named after a build."""
+
+
+class OutdatedPageError(GenError):
+    """Committed pages that a build would write differently: somebody edited a page, or forgot to build."""
+
+    exit_code = 3
+
+    def __init__(self, paths: list[str]) -> None:
+        self.paths = paths
+        super().__init__(
+            f"not what a build writes: {', '.join(paths)}",
+            remedy="run `gen build --all` and commit the result; a page is never edited by hand",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """A built guide: its name, its files by path below `site/`, its ledger, and the facts it rests on."""
+
+    model: str
+    card: str
+    files: Mapping[str, str]
+    ledger: Ledger
+    facts: Facts
+
+    @property
+    def page(self) -> str:
+        """Path of the page below `site/`."""
+        return f"guides/{self.model}/{self.card}.md"
+
+    def stale(self, now: date) -> list[Fact]:
+        """Give the facts of the guide that were not checked for longer than STALE_AFTER, oldest first."""
+        used = [self.facts[key] for key in self.ledger.rows if key in self.facts]
+        used += [fact for claim in self.ledger.claims.values() for fact in claim.facts]
+        old = {fact.key: fact for fact in used if fact.checked and now - fact.checked > STALE_AFTER}
+        return sorted(old.values(), key=lambda fact: (fact.checked or now, fact.key))
+
+
+def build_guide(catalog: Catalog, model_name: str, card_name: str) -> Guide:
+    """Build one guide. Raises any GenError of the layers below; nothing is written."""
+    sources = gather(catalog, model_name, card_name)
+    subject = subject_of(catalog, sources)
+    book = write_numbers(subject)
+    title = f"{sources.model.title} on {sources.card.title}"
+    drawn = pictures(book, subject, title)
+    marks = Marks(book, sources.facts, sources.engine, sources.issues, names_of(sources))
+    values = values_of(sources, subject, marks, drawn)
+    body = rendered(sources.templates, "guide.md.j2", values)
+    ledger = Ledger.of(description(sources), book, marks.claims.values(), sources.facts)
+    tail = rendered(sources.templates, "ledger.md.j2", ledger_values(ledger, marks, card_name))
+    page = tidied(body + "\n" + tail)
+    lint(page, ledger, Allowed(tuple(proper_names(sources)), frozenset(marks.quotes)), file=f"site/guides/{model_name}/{card_name}.md")
+    folder = f"guides/{model_name}/{card_name}"
+    files = {f"{folder}.md": page, f"{folder}/guide.json": ledger.json()}
+    files |= {f"{folder}/{name}.svg": picture.svg for name, picture in drawn.items()}
+    return Guide(model_name, card_name, files, ledger, sources.facts)
+
+
+def gather(catalog: Catalog, model_name: str, card_name: str) -> Sources:
+    """Read everything a guide is made from: recipe, model, card, engine, threads, and the facts of all of them."""
+    recipe = catalog.recipe(model_name, card_name)
+    model = catalog.model(model_name)
+    card = catalog.card(card_name)
+    engine = catalog.engine(recipe.engine, recipe.build)
+    issues = threads(catalog, recipe, card, engine, model)
+    lock = catalog.lock(model_name)
+    facts = lock.facts
+    for spec in (model, card, engine, recipe, *issues.values()):
+        facts = facts.merged(spec.facts)
+    facts = facts.merged(model.size_facts())
+    return Sources(recipe, model, card, engine, issues, facts.merged(lock.facts), catalog.root / "templates")
+
+
+def threads(catalog: Catalog, recipe: Recipe, *others: Spec) -> dict[str, Issue]:
+    """Read the recipe's threads, and those that its prose or theirs link to."""
+    issues = {ref: catalog.issue(ref) for ref in recipe.issues}
+    prose = [note for spec in (recipe, *others) for note in spec.notes.values()]
+    prose += [section for issue in issues.values() for section in issue.sections.values()]
+    for number in sorted({number for each in prose for number in _THREAD.findall(each.text)}, key=int):
+        ref = f"{recipe.engine}#{number}"
+        if ref not in issues:
+            issues[ref] = catalog.issue(ref)
+    return issues
+
+
+def subject_of(catalog: Catalog, sources: Sources) -> Subject:
+    """Give what a guide's numbers are about: the recipe's settings and the header the lock has of its quant."""
+    lock = catalog.lock(sources.model.name)
+    header = model_of_lock(lock, sources.recipe.quant)
+    return Subject(sources.recipe, Settings.from_recipe(sources.recipe.settings), header, sources.facts)
+
+
+def write_guide(guide: Guide, site: Path) -> list[Path]:
+    """Write a guide's files below `site`, each whole; give those whose content is new."""
+    return [site / name for name, text in guide.files.items() if write_whole(site / name, text)]
+
+
+def outdated(guide: Guide, site: Path) -> list[str]:
+    """Give the files below `site` that are not what the guide has."""
+    changed = []
+    for name, text in guide.files.items():
+        path = site / name
+        if not path.exists() or path.read_bytes() != text.encode("utf-8"):
+            changed.append(f"site/{name}")
+    return changed
+
+
+def description(sources: Sources) -> dict[str, object]:
+    """Give the recipe for the ledger: what was built, pinned to what."""
+    recipe = sources.recipe
+    return {
+        "model": recipe.model,
+        "card": recipe.card,
+        "quant": recipe.quant,
+        "repository": sources.model.repository,
+        "file": sources.model.quant(recipe.quant).file,
+        "engine": recipe.engine,
+        "build": recipe.build,
+        "purls": [
+            f"pkg:huggingface/{sources.model.repository}",
+            f"pkg:github/{sources.engine.repository}@{recipe.build}",
+        ],
+        "settings": dict(recipe.settings),
+        "budget_policy": recipe.budget.policy,
+    }
+
+
+def names_of(sources: Sources) -> dict[str, str]:
+    """Give what the placeholders for names stand for."""
+    return {"model": sources.model.title, "card": sources.card.title, "build": code(sources.engine.build)}
+
+
+def proper_names(sources: Sources) -> list[str]:
+    """Give the names with digits in them that a page may say as they are."""
+    card, model = sources.card, sources.model
+    names = [card.title, card.full_name, card.chip, model.title, model.name, model.licence, sources.recipe.quant]
+    names += [kind.name for kind in sources.recipe.memory_kinds]
+    return [name for name in names if any(character.isdecimal() for character in name)]

@@ -1,0 +1,351 @@
+"""The command line: arguments in, words out. Each command is a thin call of the library.
+
+Human text goes to stdout, progress and warnings to stderr, JSON to stdout with --json. Exit codes: 0 fine, 1 our or the
+environment's failure, 2 usage or bad input, 3 drift found. Imports are made in the commands, so that `gen --help` is quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from generator.errors import GenError, InputError
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from generator.build import Guide
+    from generator.catalog import Catalog
+
+PLAN_HELP = """
+Everything that is not an option of this command is a flag of llama.cpp, under its own name, so a command line can be pasted:
+
+  gen plan apodex-mini/rtx-5070 -ncmoe 24
+  gen plan model.gguf -ngl 99 -c 32768 -fa on -ctk q8_0 -ctv q8_0
+  gen plan hf://owner/repository/file.gguf --card rtx-5070 llama-server -c 0 -np 4
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are errors of ours, with the usage as the remedy."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(message, remedy=self.format_usage().strip())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; give the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        parser = _parser()
+        own, flags = _split_plan(words)
+        args = parser.parse_args(own)
+        if not hasattr(args, "run"):
+            parser.print_help()
+            return 2
+        args.flags = flags
+        run: Callable[[argparse.Namespace], int] = args.run
+        return run(args)
+    except GenError as error:
+        _complain(error, as_json="--json" in words)
+        return error.exit_code
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 1
+
+
+def _complain(error: GenError, *, as_json: bool) -> None:
+    if as_json:
+        import json
+
+        print(json.dumps(error.as_dict(), ensure_ascii=False), file=sys.stderr)
+    else:
+        print(f"gen: {error}", file=sys.stderr)
+
+
+# --- arguments -----------------------------------------------------------------------------------
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="gen", description="Guides for running a language model on a given card, derived and dated.", allow_abbrev=False)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
+
+    build = commands.add_parser("build", help="write the guide of a model on a card", description="Write guides below site/guides/.")
+    _pair(build, optional=True)
+    build.add_argument("--all", action="store_true", help="every recipe of the catalogue")
+    build.add_argument("--check", action="store_true", help="write nothing; exit 3 where a committed page is not what a build writes")
+    _now(build)
+    _json(build)
+    build.set_defaults(run=_build)
+
+    explain = commands.add_parser("explain", help="where a number of a guide comes from", description="Print a number's derivation, or the whole ledger.")
+    _pair(explain)
+    explain.add_argument("key", nargs="?", metavar="KEY", help="a number's key in the ledger, such as budget.total")
+    _json(explain)
+    explain.set_defaults(run=_explain)
+
+    plan = commands.add_parser(
+        "plan",
+        help="what a model takes on each device, under llama.cpp's own flags",
+        description="Print the budget of each device and the ladder." + PLAN_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    plan.add_argument("source", nargs="?", metavar="SOURCE", help="MODEL/CARD of a recipe, a GGUF file, or hf://owner/repository/file.gguf")
+    plan.add_argument("--card", help="a card of the catalogue to hold the plan against")
+    plan.add_argument("--policy", choices=["engine", "published"], default="engine", help="where the input embedding counts (default: engine)")
+    plan.add_argument("--program", default="llama-server", help="the program that would run it (default: llama-server)")
+    plan.add_argument("--gpus", type=int, default=1, metavar="N", help="devices beside the host (default: 1)")
+    plan.add_argument("--build", metavar="BUILD", help="the engine's build, where rules differ")
+    _json(plan)
+    plan.set_defaults(run=_plan)
+
+    lint = commands.add_parser("lint", help="check guides as they would be rendered", description="Render and check; write nothing.")
+    _pair(lint, optional=True)
+    lint.add_argument("--all", action="store_true", help="every recipe of the catalogue")
+    lint.set_defaults(run=_lint)
+
+    listing = commands.add_parser("list", help="models, cards, recipes, engines and issues of the catalogue")
+    listing.add_argument("kind", nargs="?", choices=["models", "cards", "recipes", "engines", "issues"], help="only these")
+    _json(listing)
+    listing.set_defaults(run=_list)
+
+    schema = commands.add_parser("schema", help="the JSON Schema of a kind of spec")
+    schema.add_argument("kind", nargs="?", metavar="KIND", help="model, card, engine, recipe or issue; all when left out")
+    schema.set_defaults(run=_schema)
+
+    lock = commands.add_parser("lock", help="write a model's lock from its spec and headers")
+    lock.add_argument("model", metavar="MODEL")
+    lock.add_argument("--header", action="append", default=[], metavar="QUANT=FILE", help="read the header of a quant from this file")
+    lock.add_argument("--origin", choices=["header", "reconstructed"], default="header", help="what kind of header that is (default: header)")
+    lock.add_argument("--note", default="", help="what a reader must know of it")
+    _now(lock)
+    lock.set_defaults(run=_lock)
+    return parser
+
+
+def _pair(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    nargs = "?" if optional else None
+    parser.add_argument("model", nargs=nargs, metavar="MODEL", help="a model of the catalogue")
+    parser.add_argument("card", nargs=nargs, metavar="CARD", help="a card of the catalogue")
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _now(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--now", type=_date, metavar="DATE", help="take this ISO date for today")
+
+
+def _date(text: str) -> date:
+    from datetime import date
+
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is no ISO date, such as 2026-08-31") from error
+
+
+OWN_PLAN_OPTIONS = {"--card": 1, "--policy": 1, "--program": 1, "--gpus": 1, "--build": 1, "--json": 0, "--help": 0, "-h": 0}
+
+
+def _split_plan(words: list[str]) -> tuple[list[str], list[str]]:
+    """Give a `plan` command's own words and the engine's flags; of another command, all its words and nothing."""
+    if not words or words[0] != "plan":
+        return words, []
+    own, flags = ["plan"], list[str]()
+    rest = words[1:]
+    while rest:
+        word = rest.pop(0)
+        name = word.partition("=")[0]
+        if word == "--":
+            flags += rest
+            break
+        if name in OWN_PLAN_OPTIONS:
+            own.append(word)
+            if OWN_PLAN_OPTIONS[name] and "=" not in word and rest:
+                own.append(rest.pop(0))
+        elif len(own) == 1 and not flags and not word.startswith("-"):
+            own.append(word)
+        else:
+            flags.append(word)
+    return own, flags
+
+
+# --- commands ------------------------------------------------------------------------------------
+
+
+def _today(args: argparse.Namespace) -> date:
+    from datetime import UTC, datetime
+
+    return args.now or datetime.now(UTC).date()
+
+
+def _catalog() -> Catalog:
+    from generator.catalog import Catalog
+
+    return Catalog.open()
+
+
+def _chosen(args: argparse.Namespace, catalog: Catalog) -> list[tuple[str, str]]:
+    if args.all:
+        if args.model:
+            raise InputError("--all and a model exclude each other", remedy="name a model and a card, or give --all alone")
+        return catalog.recipes()
+    if not args.model:
+        raise InputError("no model is named", remedy="gen build MODEL CARD, or --all; `gen list` shows what there is")
+    if args.card:
+        return [(args.model, args.card)]
+    catalog.model(args.model)
+    return [pair for pair in catalog.recipes() if pair[0] == args.model]
+
+
+def _build(args: argparse.Namespace) -> int:
+    from generator.build import OutdatedPageError, build_guide, outdated, write_guide
+
+    catalog = _catalog()
+    if args.all:
+        catalog.check()
+    site = catalog.root / "site"
+    old: list[str] = []
+    rows = []
+    for model, card in _chosen(args, catalog):
+        guide = build_guide(catalog, model, card)
+        if args.check:
+            old += outdated(guide, site)
+            continue
+        written = write_guide(guide, site)
+        rows.append(_report(guide, [str(path.relative_to(catalog.root)) for path in written], _today(args)))
+    if old:
+        raise OutdatedPageError(old)
+    if args.json:
+        _print_json({"checked": args.check, "guides": rows})
+    elif args.check:
+        print("every committed page is what a build writes")
+    else:
+        for row in rows:
+            _print_report(row)
+    return 0
+
+
+def _report(guide: Guide, written: list[str], now: date) -> dict[str, object]:
+    headline = ["budget.total", "budget.ceiling", "budget.slack", "host.total", "settings.n_ctx"]
+    stale = [{"fact": fact.key, "checked": str(fact.checked)} for fact in guide.stale(now)]
+    return {
+        "page": f"site/{guide.page}",
+        "written": written,
+        "numbers": {key: guide.ledger[key].display for key in headline if key in guide.ledger.rows},
+        "stale": stale,
+    }
+
+
+def _print_report(row: dict[str, object]) -> None:
+    print(row["page"], "" if row["written"] else "(unchanged)")
+    numbers = row["numbers"]
+    assert isinstance(numbers, dict)
+    words = {
+        "budget.total": "on the card",
+        "budget.ceiling": "ceiling",
+        "budget.slack": "to spare",
+        "host.total": "in system memory",
+        "settings.n_ctx": "context",
+    }
+    for key, display in numbers.items():
+        print(f"  {words[key]:17s} {display}")
+    stale = row["stale"]
+    assert isinstance(stale, list)
+    if stale:
+        oldest = min(stale, key=lambda each: str(each["checked"]))
+        print(f"  stale: {len(stale)} facts not checked for 30 days or more; the oldest is {oldest['fact']}, {oldest['checked']}")
+    else:
+        print("  stale: nothing")
+
+
+def _explain(args: argparse.Namespace) -> int:
+    from generator.build import build_guide
+    from generator.guide.explain import explained, summary
+
+    ledger = build_guide(_catalog(), args.model, args.card).ledger
+    if args.json:
+        rows = ledger.as_dict()
+        if args.key:
+            row = ledger[args.key]
+            _print_json({"format": rows["format"], "recipe": rows["recipe"], "numbers": {row.key: row.as_dict()}, "claims": {}})
+        else:
+            print(ledger.json(), end="")
+    else:
+        print("\n".join(explained(ledger, args.key) if args.key else summary(ledger)))
+    return 0
+
+
+def _plan(args: argparse.Namespace) -> int:
+    from generator.report import plan_as_dict, plan_as_text, planned
+
+    result = planned(args.source, args.flags, card=args.card, policy=args.policy, program=args.program, gpus=args.gpus, build=args.build)
+    if args.json:
+        _print_json(plan_as_dict(result))
+    else:
+        print("\n".join(plan_as_text(result)))
+    return 0
+
+
+def _lint(args: argparse.Namespace) -> int:
+    from generator.build import build_guide
+
+    catalog = _catalog()
+    pairs = _chosen(args, catalog)
+    for model, card in pairs:
+        build_guide(catalog, model, card)
+        print(f"{model}/{card}: clean")
+    return 0
+
+
+def _list(args: argparse.Namespace) -> int:
+    rows = _catalog().listing(args.kind)
+    if args.json:
+        _print_json([row.as_dict() for row in rows])
+    else:
+        for row in rows:
+            print(f"{row.kind:7s} {row.name:28s} {row.title}{'  ' + row.detail if row.detail else ''}")
+    return 0
+
+
+def _schema(args: argparse.Namespace) -> int:
+    from generator.specs import SPEC_TYPES, schema
+
+    if args.kind is None:
+        _print_json({kind: schema(kind) for kind in SPEC_TYPES})
+    else:
+        _print_json(schema(args.kind))
+    return 0
+
+
+def _lock(args: argparse.Namespace) -> int:
+    from generator.locking import lock_model
+
+    catalog = _catalog()
+    headers = {}
+    for word in args.header:
+        quant, equals, path = word.partition("=")
+        if not equals or not path:
+            raise InputError(f"'{word}' is not QUANT=FILE", remedy="as in --header Q4_K_M=model.gguf")
+        headers[quant] = path
+    path, changed = lock_model(catalog, args.model, headers, origin=args.origin, note=args.note, today=_today(args))
+    print(path, "" if changed else "(unchanged)")
+    return 0
+
+
+def _print_json(value: object) -> None:
+    import json
+
+    print(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""The Jinja environment of the templates: strict, local, and given values rather than trusted with arithmetic."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from generator.errors import GenError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+class TemplateError(GenError):
+    """A template that names something it was not given, or does not parse."""
+
+
+@lru_cache(maxsize=4)
+def environment(templates: Path) -> Environment:
+    """Give the environment over a folder of templates: an undefined name is an error, blank lines of tags vanish."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(templates),
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701  what is rendered is Markdown; other people's text is escaped in `marks`
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def rendered(templates: Path, name: str, values: dict[str, object]) -> str:
+    """Render one template. Raises TemplateError naming file and line; errors of ours pass through."""
+    from jinja2 import TemplateError as JinjaError
+    from jinja2 import TemplateSyntaxError
+
+    try:
+        return environment(templates).get_template(name).render(values)
+    except TemplateSyntaxError as error:
+        raise TemplateError(str(error.message), where=f"templates/{error.name}:{error.lineno}", remedy="mend the template") from error
+    except JinjaError as error:
+        raise TemplateError(str(error), where=f"templates/{name}", remedy="give the template that value, or take the line out") from error
+
+
+def has_template(templates: Path, name: str) -> bool:
+    """Tell whether there is a template of that name."""
+    return (templates / name).is_file()

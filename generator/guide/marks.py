@@ -1,0 +1,203 @@
+"""What puts a number, a date, a quotation or a claim on a page, with the link that stands behind it.
+
+Templates and prose never write a digit: they call these, and the page lint holds the result against the ledger. What comes
+from other people (titles, quotations, names) is escaped for Markdown here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
+
+from generator.claims import Claim
+from generator.errors import InputError
+from generator.facts import Fact, Facts
+from generator.guide.ledger import Book
+from generator.guide.prose import fill
+from generator.specs import Citation, Engine, Issue, Prose, Quote, Spec
+
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!])")
+
+
+def escaped(text: str) -> str:
+    """Give other people's text so that Markdown shows it as it is."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def code(text: str) -> str:
+    """Give text as a code span, whatever backticks it holds itself."""
+    text = " ".join(text.split()).replace("|", "\\|")
+    fence = "`" * (max((len(run) for run in re.findall(r"`+", text)), default=0) + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def anchor(name: str) -> str:
+    """Give the target of a link."""
+    return f'<a id="{name}"></a>'
+
+
+def linked(text: str, address: str) -> str:
+    """Give a link; brackets in an address that would end it are encoded."""
+    return f"[{text}]({address.replace('(', '%28').replace(')', '%29').replace(' ', '%20')})"
+
+
+@dataclass(slots=True)
+class Marks:
+    """The marks of one guide, and what it said: claims and quotations, for the ledger and the lint."""
+
+    book: Book
+    facts: Facts
+    engine: Engine
+    issues: Mapping[str, Issue]
+    names: Mapping[str, str]
+    claims: dict[str, Claim] = field(default_factory=dict)
+    quotes: dict[str, Quote] = field(default_factory=dict)
+    uncited: dict[str, Citation] = field(default_factory=dict)
+
+    # numbers and facts
+
+    def number(self, key: str, unit: str | None = None, digits: int | None = None) -> str:
+        """Give a number as a link to its row of the ledger."""
+        self._into_book(key)
+        return linked(self.book.text(key, unit, digits), f"#{key}")
+
+    def fact(self, key: str, unit: str | None = None, digits: int | None = None) -> str:
+        """Give a fact as a reader should see it: a number with its link, a date with its source, a word as code."""
+        if key in self.book:
+            return self.number(key, unit, digits)
+        fact = self.facts[key]
+        value = fact.value
+        if not fact.known:
+            raise InputError(f"fact '{key}' has no value to show ({fact.status})")
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, int | float):
+            return self.number(key, unit, digits)
+        if isinstance(value, list | tuple):
+            return ", ".join(code(str(item)) for item in value)
+        if _ISO_DATE.fullmatch(str(value)):
+            return linked(str(value), fact.source.url)
+        return code(str(value))
+
+    def checked(self, key: str) -> str:
+        """Give the day a fact was last checked, linked to where."""
+        fact = self.facts[key]
+        if fact.checked is None:
+            raise InputError(f"fact '{key}' was never checked, so no date can be given for it")
+        if not fact.source.url:
+            self._into_book(key)
+            return linked(fact.checked.isoformat(), f"#{key}")
+        return "checked " + linked(fact.checked.isoformat(), fact.source.url)
+
+    def _into_book(self, key: str) -> None:
+        if key in self.book or key not in self.facts:
+            return
+        fact = self.facts[key]
+        if isinstance(fact.value, int | float) and not isinstance(fact.value, bool):
+            self.book.add(key, fact.quantity(), fact.unit, _decimals(fact))
+
+    # claims, quotations, links
+
+    def claim(self, id: str, text: str, predicate: str, scope: Mapping[str, tuple[str, ...]] | None = None) -> str:
+        """Say a claim: its text, the day it was checked and the source; and remember it for the ledger."""
+        target = "" if id in self.claims else anchor(f"claim.{id}")
+        claim = self.claims.setdefault(id, Claim.of(id, text, predicate, self.facts, scope))
+        if claim.checked is None:
+            raise InputError(f"the claim '{id}' rests on a fact that was never checked")
+        return f"{target}{claim.text}, checked {linked(claim.checked.isoformat(), claim.sources[0].url)}"
+
+    def state(self, issue: Issue) -> str:
+        """Say what state a thread is in, as a claim."""
+        fact = self.facts[f"{issue.prefix}.state"]
+        word = {"issue": "", "pull_request": "pull request, ", "discussion": "discussion, "}[issue.kind] + str(fact.value)
+        scope = {
+            "architectures": issue.applies.architectures,
+            "backends": issue.applies.backends,
+            "cards": issue.applies.cards,
+            "compute_capabilities": issue.applies.compute_capabilities,
+            "techniques": issue.applies.techniques,
+            "confirmed_builds": issue.applies.confirmed_builds,
+        }
+        return self.claim(f"{issue.prefix}.state", word, f'{issue.prefix}.state == "{fact.value}"', scope)
+
+    def issue_link(self, issue: Issue) -> str:
+        """Give a link to a thread."""
+        return linked(f"#{issue.number}", issue.url)
+
+    def issue_named(self, number: str, tracker: str = "llama.cpp") -> Issue:
+        """Give a thread by its number. Raises InputError where the catalogue has no file of it."""
+        ref = f"{tracker}#{number}"
+        if ref not in self.issues:
+            raise InputError(f"there is no thread '{ref}' in the catalogue", remedy=f"write recipes/issues/{tracker}/{number}.md")
+        return self.issues[ref]
+
+    def quote(self, quote: Quote) -> str:
+        """Give a quotation, marked as one, with who said it and where."""
+        self.quotes[quote.text] = quote
+        said_in = _ISO_DATE.sub("", escaped(quote.said_in)).strip(" ,")
+        by = linked(said_in or "source", quote.source.url) if quote.source.url else said_in
+        return f"“{escaped(quote.text)}” ({by})"
+
+    def cite(self, name: str) -> str:
+        """Give a link to the engine's source: file and line at the pin, or file alone where the line was not read there."""
+        citation = self.engine.citation(name)
+        if citation.line is None:
+            self.uncited[name] = citation
+            return linked(code(citation.path), self.engine.url(name))
+        return linked(code(f"{citation.path}:{citation.line}"), self.engine.url(name))
+
+    # prose
+
+    def prose(self, prose: Prose, spec: Spec, prefix: str) -> str:
+        """Give authored prose with its placeholders filled: facts of `spec` by their short names, everything else in full."""
+        return fill(prose, lambda content: self._resolve(content, spec, prefix))
+
+    def _resolve(self, content: str, spec: Spec, prefix: str) -> str:
+        word, _, rest = content.partition(" ")
+        if not rest:
+            return self._resolve_word(content, spec, prefix)
+        if word == "quote":
+            return self.quote(spec.quote(rest))
+        if word == "issue":
+            issue = self.issue_named(rest)
+            return f"{self.issue_link(issue)} ({self.state(issue)})"
+        if word == "cite":
+            return self.cite(rest)
+        if word == "checked":
+            return self.checked(self._key(rest, prefix))
+        raise InputError(f"there is no placeholder '{word}'", remedy="known: quote, issue, cite, checked, or the key of a fact or number")
+
+    def _resolve_word(self, content: str, spec: Spec, prefix: str) -> str:
+        if content in self.names:
+            return self.names[content]
+        if content == "state" and isinstance(spec, Issue):
+            return self.state(spec)
+        if content == "checked":
+            return self.checked(f"{prefix}.state")
+        key, *how = content.split("|")
+        unit, digits = (how + [None, None])[:2]
+        return self.fact(self._key(key, prefix), unit, int(digits) if digits else None)
+
+    def _key(self, key: str, prefix: str) -> str:
+        local = f"{prefix}.{key}"
+        return local if local in self.facts else key
+
+    # dates
+
+    def checks(self) -> list[tuple[date, str]]:
+        """Give the days on which what this guide says was checked, with the key of a fact checked that day, oldest first."""
+        found: dict[date, str] = {}
+        for key in [*self.book.numbers, *(key for claim in self.claims.values() for key in claim.predicate.keys)]:
+            if key in self.facts and (day := self.facts[key].checked):
+                found.setdefault(day, key)
+        return sorted(found.items())
+
+
+def _decimals(fact: Fact) -> int:
+    value = Fraction(str(fact.value))
+    return 0 if value.denominator == 1 else len(str(fact.value).partition(".")[2])

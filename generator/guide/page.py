@@ -1,0 +1,63 @@
+"""The page as a whole: its last section from the ledger, and the blank lines between its parts."""
+
+from __future__ import annotations
+
+import re
+
+from generator.guide.ledger import Ledger, Row
+from generator.guide.marks import Marks, anchor, code, escaped, linked
+
+_BLANK = re.compile(r"\n{3,}")
+_TRAILING = re.compile(r"[ \t]+$", re.M)
+_KEY = re.compile(r"\[([^\]\s]+)\]")
+
+
+def tidied(text: str) -> str:
+    """Give a page without runs of blank lines (outside code blocks nothing depends on them) and with one final newline."""
+    pieces = re.split(r"(^```.*?^```$)", text, flags=re.M | re.S)
+    tidy = [piece if piece.startswith("```") else _BLANK.sub("\n\n", _TRAILING.sub("", piece)) for piece in pieces]
+    return "".join(tidy).strip("\n") + "\n"
+
+
+def ledger_values(ledger: Ledger, marks: Marks, card: str) -> dict[str, object]:
+    """Give what the ledger's template prints: a row for each number, a line for each claim."""
+    rows = [
+        {
+            "anchor": anchor(row.key) + code(row.key),
+            "display": linked(row.display, f"#{row.key}"),
+            "how": _how(row),
+            "kind": row.kind,
+            "checked": _checked(row),
+        }
+        for row in ledger.rows.values()
+    ]
+    claims = [
+        {
+            "link": linked(code(claim.id), f"#claim.{claim.id}"),
+            "predicate": code(claim.predicate.text),
+            "holds": claim.holds,
+            "checked": linked(claim.checked.isoformat(), claim.sources[0].url) if claim.checked else "never",
+        }
+        for claim in ledger.claims.values()
+    ]
+    return {"rows": rows, "claims": claims, "ledger_path": f"{card}/guide.json"}
+
+
+def _how(row: Row) -> str:
+    """Give a row's derivation in words a table cell can hold: the formula as code, or the source as a link."""
+    if row.formula:
+        return code(_KEY.sub(r"\1", row.formula))
+    note = code(row.note) if row.note else ""
+    source = next((source for source in row.sources if source.url), None)
+    if source is None:
+        return note
+    link = linked(escaped(source.title) if source.title else "source", source.url)
+    return f"{note} {link}".strip()
+
+
+def _checked(row: Row) -> str:
+    if row.checked is None:
+        return ""
+    source = next((source for source in row.sources if source.url), None)
+    address = source.url if source else f"#{row.key}"
+    return linked(row.checked.isoformat(), address)

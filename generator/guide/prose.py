@@ -1,0 +1,53 @@
+"""Placeholders in authored prose: filled in by name, never evaluated.
+
+Prose comes from YAML and Markdown files that strangers may send, so it is not a template. What stands in braces is looked up:
+
+    {budget.total} {budget.total|GiB|3}    a number or fact of the guide
+    {quote works_off}                      a marked quotation with its source
+    {issue 25060}  {cite fit_margin}       a link to a tracker thread, to the engine's source
+    {checked}  {state}  {model}  {card}  {build}
+
+Code spans and code blocks are left as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from generator.errors import GenError, InputError
+from generator.specs import Prose
+
+_CODE = re.compile(r"(```.*?```|~~~.*?~~~|``[^`]*``|`[^`\n]*`)", re.S)
+_PLACEHOLDER = re.compile(r"\{([^{}\n]+)\}")
+
+
+class ProseError(InputError):
+    """A placeholder that names nothing, with the file and line it stands in."""
+
+
+def fill(prose: Prose, resolve: Callable[[str], str]) -> str:
+    """Give the prose with each placeholder replaced by what `resolve` makes of its content.
+
+    Raises ProseError, naming file and line, where `resolve` raises any error of ours.
+    """
+    filled = []
+    line = prose.line
+    for piece in _CODE.split(prose.text):
+        if piece.startswith(("`", "~~~")):
+            filled.append(piece)
+        else:
+            filled.append(_fill_piece(piece, prose.file, line, resolve))
+        line += piece.count("\n")
+    return "".join(filled).strip("\n")
+
+
+def _fill_piece(piece: str, file: str, line: int, resolve: Callable[[str], str]) -> str:
+    def replaced(match: re.Match[str]) -> str:
+        at = line + piece.count("\n", 0, match.start())
+        try:
+            return resolve(match[1].strip())
+        except GenError as error:
+            raise ProseError(f"{{{match[1]}}}: {error.problem}", where=f"{file}:{at}", remedy=error.remedy) from error
+
+    return _PLACEHOLDER.sub(replaced, piece)

@@ -1,0 +1,26 @@
+"""Working memory of the graph: attention scores when flash attention is off, and the reserve that stands for the rest.
+
+Source: llama.cpp src/llama-graph.cpp, `build_attn_mha` (the scores are an F32 tensor [n_kv, n_tokens, n_head], reserved
+for the whole context and a full micro-batch, src/llama-context.cpp `sched_reserve`), and common/common.h for the margin.
+"""
+
+from __future__ import annotations
+
+from generator.memory.model import Model
+from generator.quantity import BYTE, TOKEN, Quantity
+
+F32_BYTES = 4
+
+FIT_MARGIN = 1024 * 2**20
+"""Bytes the engine leaves free on each device when it fits settings by itself (common/common.h, `fit_params_target`)."""
+
+
+def attention_scores(model: Model, block: int, cells: Quantity, n_ubatch: Quantity) -> Quantity:
+    """Give the bytes of one block's attention scores without flash attention, for `cells` and a micro-batch (both in tokens)."""
+    pairs = cells.without_unit(TOKEN, "one column a cell") * n_ubatch.without_unit(TOKEN, "one row a token of the micro-batch")
+    return pairs * model.per_block("attention.head_count", block) * Quantity.constant(F32_BYTES, BYTE, "bytes of an F32")
+
+
+def declared_reserve() -> Quantity:
+    """Give what stands for a device's compute buffer until it is derived: the engine's own fitting margin."""
+    return Quantity.constant(FIT_MARGIN, BYTE, "the engine's margin a device when it fits settings by itself")

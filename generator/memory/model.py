@@ -1,0 +1,145 @@
+"""A model as the memory rules see it: hyperparameters and tensors, each a quantity read from the header."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from generator.errors import InputError
+from generator.gguf.roles import block_of, is_input, is_routed_expert
+from generator.quantity import BYTE, ONE, Fact, Quantity, total
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """One row of the tensor table. `size` is its payload in bytes, without alignment; `block` is None outside the blocks."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...]
+    size: Quantity
+    block: int | None
+    routed_expert: bool
+
+    @property
+    def is_input(self) -> bool:
+        """Tell whether it belongs to the input layer, which stays in host memory."""
+        return self.block is None and is_input(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Metadata and tensor table of one GGUF file (all its shards), with the facts they were read from."""
+
+    architecture: str
+    metadata: Mapping[str, object]
+    tensors: tuple[Tensor, ...]
+    metadata_fact: Fact
+    tensors_fact: Fact
+    file_size: Quantity | None = None
+    blocks: Mapping[int, tuple[Tensor, ...]] = field(default_factory=dict)
+
+    @staticmethod
+    def build(
+        metadata: Mapping[str, object],
+        rows: Iterable[Sequence[object]],
+        metadata_fact: Fact,
+        tensors_fact: Fact,
+        file_size: Quantity | None = None,
+    ) -> Model:
+        """Make a model from metadata and rows of (name, type, shape, payload bytes)."""
+        tensors = tuple(_tensor(row, tensors_fact) for row in rows)
+        blocks: dict[int, list[Tensor]] = {}
+        for tensor in tensors:
+            if tensor.block is not None:
+                blocks.setdefault(tensor.block, []).append(tensor)
+        architecture = str(metadata.get("general.architecture", ""))
+        return Model(
+            architecture, metadata, tensors, metadata_fact, tensors_fact, file_size, {index: tuple(of) for index, of in blocks.items()}
+        )
+
+    # hyperparameters
+
+    def has(self, name: str) -> bool:
+        """Tell whether the header states a hyperparameter, named without the architecture prefix."""
+        return f"{self.architecture}.{name}" in self.metadata
+
+    def raw(self, name: str) -> object:
+        """Give a hyperparameter as the header states it. Raises InputError where it does not."""
+        key = f"{self.architecture}.{name}"
+        if key not in self.metadata:
+            remedy = "the header is not of this architecture, or was written by a converter that left the key out"
+            raise InputError(f"the header does not state '{key}'", remedy=remedy)
+        return self.metadata[key]
+
+    def number(self, name: str, default: int | None = None) -> Quantity:
+        """Give a hyperparameter that is one whole number; `default` is what the engine takes when the header is silent."""
+        if default is not None and not self.has(name):
+            return Quantity.constant(default, ONE, f"the engine's default for {name}")
+        value = self.raw(name)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise InputError(f"'{self.architecture}.{name}' should be one whole number, the header says {value!r}")
+        return Quantity.read(value, ONE, self.metadata_fact, f"{self.architecture}.{name}").named(f"header.{name}")
+
+    def per_block(self, name: str, block: int) -> Quantity:
+        """Give a hyperparameter of one block, whether the header states one number or a list with one for each block."""
+        value = self.raw(name)
+        if isinstance(value, list | tuple):
+            if block >= len(value):
+                raise InputError(f"'{self.architecture}.{name}' lists {len(value)} blocks, block {block} is not among them")
+            row = Quantity.read(int(value[block]), ONE, self.metadata_fact, f"{self.architecture}.{name}[{block}]")
+            return row.named(f"header.{name}.{block}")
+        return self.number(name)
+
+    # blocks
+
+    @property
+    def block_count(self) -> Quantity:
+        """Number of blocks in the file, those of a draft head included."""
+        return self.number("block_count")
+
+    @property
+    def draft_blocks(self) -> Quantity:
+        """Number of blocks at the end that belong to a draft head (`nextn_predict_layers`)."""
+        return self.number("nextn_predict_layers", 0)
+
+    @property
+    def loaded_blocks(self) -> Quantity:
+        """Number of blocks a normal run loads."""
+        return self.block_count - self.draft_blocks
+
+    # tensors
+
+    def size_of(self, tensors: Iterable[Tensor], words: str) -> Quantity:
+        """Give the payload bytes of some tensors as one sum; `words` say which they are."""
+        return total((tensor.size for tensor in tensors), unit=BYTE, words=f"sum of payload bytes, {words}")
+
+    def loaded(self, *, draft_head: bool = False) -> tuple[Tensor, ...]:
+        """Give the tensors a run loads: all, without the draft head's blocks unless it is used."""
+        end = int(self.block_count if draft_head else self.loaded_blocks)
+        return tuple(tensor for tensor in self.tensors if tensor.block is None or tensor.block < end)
+
+    def experts(self, block: int | None = None) -> tuple[Tensor, ...]:
+        """Give the routed expert tensors, of one block or of all."""
+        tensors = self.tensors if block is None else self.blocks.get(block, ())
+        return tuple(tensor for tensor in tensors if tensor.routed_expert)
+
+    def named(self, name: str) -> Tensor | None:
+        """Give the tensor of that name, None where there is none."""
+        return next((tensor for tensor in self.tensors if tensor.name == name), None)
+
+    @property
+    def tied_embedding(self) -> bool:
+        """Tell whether the output head is the input embedding again (the file has no output matrix)."""
+        return self.named("output.weight") is None and self.named("token_embd.weight") is not None
+
+    @property
+    def tensor_count(self) -> Quantity:
+        """Number of tensors in the table."""
+        return Quantity.read(len(self.tensors), ONE, self.tensors_fact, "rows")
+
+
+def _tensor(row: Sequence[object], fact: Fact) -> Tensor:
+    name, kind, shape, size = row
+    assert isinstance(name, str) and isinstance(shape, list | tuple) and isinstance(size, int)
+    return Tensor(name, str(kind), tuple(shape), Quantity.read(size, BYTE, fact, name), block_of(name), is_routed_expert(name))

@@ -1,0 +1,142 @@
+"""The plan: what the engine would allocate on the host and on each device, term by term."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generator.memory import kv_cache, recurrent
+from generator.memory.architectures import Layers, layers_of
+from generator.memory.compute import declared_reserve
+from generator.memory.context import Context, context_of
+from generator.memory.model import Model
+from generator.memory.placement import HOST, Placement, place
+from generator.memory.refusals import refuse
+from generator.memory.settings import Settings
+from generator.quantity import BYTE, Quantity
+
+NOTHING = Quantity.constant(0, BYTE)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """One device's memory as quantities in bytes, each with its derivation."""
+
+    weights: Quantity
+    kv: Quantity
+    recurrent: Quantity
+    compute: Quantity
+
+    @property
+    def total(self) -> Quantity:
+        """All four together."""
+        return self.weights + self.kv + self.recurrent + self.compute
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One device's memory in bytes; `terms` are the same figures with their derivations.
+
+    `compute` is the engine's own fitting margin on a device and nothing on the host until it is derived.
+    """
+
+    name: str
+    terms: Terms
+
+    @property
+    def weights(self) -> int:
+        """Bytes of tensors."""
+        return int(self.terms.weights)
+
+    @property
+    def kv(self) -> int:
+        """Bytes of the attention cache."""
+        return int(self.terms.kv)
+
+    @property
+    def recurrent(self) -> int:
+        """Bytes of recurrent state."""
+        return int(self.terms.recurrent)
+
+    @property
+    def compute(self) -> int:
+        """Bytes kept for working buffers."""
+        return int(self.terms.compute)
+
+    @property
+    def total(self) -> int:
+        """All four together."""
+        return int(self.terms.total)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The context of a draft head: its own cache in bytes. Its block is among the plan's weights, its copies of the
+    recurrent state among the plan's state."""
+
+    kv: int
+    recurrent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run would allocate: the host, each GPU in order, and the draft context where one is asked for.
+
+    `n_ctx` are the cells of all streams, `n_ctx_seq` those one sequence can use.
+    """
+
+    model: Model
+    settings: Settings
+    program: str
+    build: str | None
+    context: Context
+    placement: Placement
+    host: Device
+    gpus: tuple[Device, ...]
+    draft: Draft | None
+
+    @property
+    def n_ctx(self) -> int:
+        """Cells of all streams together, after the engine's rounding."""
+        return int(self.context.total_cells)
+
+    @property
+    def n_ctx_seq(self) -> int:
+        """Cells one sequence can use."""
+        return int(self.context.cells)
+
+
+def make_plan(model: Model, settings: Settings, *, gpus: int = 1, build: str | None = None) -> Plan:
+    """Give the plan of a run. Raises RefusedSettings and UnsupportedArchitecture."""
+    layers = layers_of(model)
+    refuse(model, settings)
+    context = context_of(model, settings)
+    drafts = settings.drafts_with_own_head
+    placement = place(model, settings, gpus, draft_head=drafts)
+    host = Device("host", _terms(model, settings, layers, context, placement, HOST, NOTHING))
+    devices = tuple(
+        Device(f"gpu{index}", _terms(model, settings, layers, context, placement, index, declared_reserve())) for index in range(gpus)
+    )
+    draft = _draft(model, settings, layers, context) if drafts else None
+    return Plan(model, settings, settings.program, build, context, placement, host, devices, draft)
+
+
+def _terms(
+    model: Model, settings: Settings, layers: Layers, context: Context, placement: Placement, device: int, compute: Quantity
+) -> Terms:
+    """Give one device's terms: a block's cache and state are where the block is, on the host with --no-kv-offload."""
+
+    def here(block: int) -> bool:
+        return (placement.layer_devices[block] if settings.kv_offload else HOST) == device
+
+    attention = [block for block in layers.attention if here(block)]
+    states = tuple(block for block in layers.recurrent if here(block))
+    per_token = kv_cache.bytes_per_token(model, attention, settings.type_k, settings.type_v)
+    per_block = recurrent.bytes_per_block(layers)
+    state = recurrent.state_bytes(per_block, len(states), context, settings.spec_draft_n_max if settings.drafts_with_own_head else 0)
+    words = "in host memory" if device == HOST else f"on device {device}"
+    return Terms(placement.weights(device, words), kv_cache.cache_bytes(per_token, context), state, compute)
+
+
+def _draft(model: Model, settings: Settings, layers: Layers, context: Context) -> Draft:
+    per_token = kv_cache.bytes_per_token(model, layers.draft_attention, settings.type_k_draft, settings.type_v_draft)
+    return Draft(int(kv_cache.cache_bytes(per_token, context)))

@@ -1,0 +1,106 @@
+"""From a source and flags to a plan: what a person hands over, opened and given to the memory rules.
+
+A source is a GGUF file (its first shard, or the file up to its tensor data), a reference to one on the Hub
+(`hf://owner/repository/file.gguf`), a header that was read already, or a lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+
+from generator.errors import InputError, MissingFileError
+from generator.facts import Fact, Lock, Source
+from generator.gguf import Header, Inventory, ShardedHeader, SkippedArray, read_header, read_sharded
+from generator.memory.model import Model
+from generator.memory.plan import Plan, make_plan
+from generator.memory.settings import parse_flags
+from generator.quantity import Quantity
+
+
+def plan(
+    source: str | PathLike[str] | Inventory | Model,
+    flags: str | list[str] = "",
+    *,
+    program: str = "llama-server",
+    gpus: int = 1,
+    build: str | None = None,
+) -> Plan:
+    """Give what the engine would allocate for a model under the flags of a command line.
+
+    `source` is a path, a Hub reference, a header or a model; `program` the program that runs it (llama-server,
+    llama-fit-params, llama-cli); `gpus` how many devices beside the host, 0 for none; `build` the engine's build where
+    rules differ. In the plan, `host` and each of `gpus` give `weights`, `kv`, `recurrent` and `compute` in bytes, `draft`
+    the context of a draft head where one is asked for.
+
+    Raises RefusedSettings for what the engine would refuse, UnsupportedArchitecture, and the errors of reading.
+    """
+    return make_plan(model_of(source), parse_flags(flags, program), gpus=gpus, build=build)
+
+
+def model_of(source: str | PathLike[str] | Inventory | Model) -> Model:
+    """Give the model behind a source. Raises MissingFileError, HeaderError, or what reading the Hub raises."""
+    if isinstance(source, Model):
+        return source
+    if isinstance(source, Inventory):
+        return model_of_header(source, source.name)
+    text = str(source)
+    path = Path(source)
+    if path.is_file():
+        return model_of_header(_read(path), text)
+    if text.endswith((".gguf", ".head")) and not text.startswith("hf://") and text.count("/") != 2:
+        raise MissingFileError(text, remedy="give the path of a GGUF file, MODEL/CARD of a recipe, or hf://owner/repository/file.gguf")
+    from generator.sources.hub import open_hub, parse_reference
+
+    reference = parse_reference(text)
+    return model_of_header(read_header(open_hub(reference)), str(reference))
+
+
+def _read(path: Path) -> Inventory:
+    whole = not path.name.endswith(".head")
+    if "-of-" in path.name:
+        return read_sharded(path)
+    return read_header(path, whole=whole)
+
+
+def model_of_header(header: Inventory, name: str) -> Model:
+    """Give a model read from a header; `name` says what was read."""
+    source = Source(url="", title=name)
+    metadata_fact = Fact("header.metadata", metadata_of(header), origin="header", source=source)
+    tensors_fact = Fact("header.tensors", rows_of(header), origin="header", source=source)
+    return Model.build(metadata_of(header), rows_of(header), metadata_fact, tensors_fact, _size_of(header, source))
+
+
+def _size_of(header: Inventory, source: Source) -> Quantity | None:
+    """Give the size of the file, or of all shards together; None where the source did not tell it."""
+    sizes = header.file_sizes if isinstance(header, ShardedHeader) else (header.file_size,) if isinstance(header, Header) else (None,)
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes):
+        return None
+    return Fact("file.size", sum(known), "B", "header", source).quantity()
+
+
+def metadata_of(header: Inventory) -> dict[str, object]:
+    """Give a header's metadata as JSON can hold it; of an array that was skipped, how long it is."""
+    return {key: {"length": value.length} if isinstance(value, SkippedArray) else value for key, value in header.metadata.items()}
+
+
+def rows_of(header: Inventory) -> list[list[object]]:
+    """Give a header's tensor table as rows of name, type, shape and payload bytes."""
+    return [[tensor.name, tensor.type, list(tensor.shape), tensor.nbytes] for tensor in header.tensors]
+
+
+def model_of_lock(lock: Lock, quant: str) -> Model:
+    """Give the model of one quant from the facts of a lock. Raises InputError where the lock has no header of it."""
+    prefix = f"header.{quant.lower()}"
+    if f"{prefix}.tensors" not in lock.facts:
+        raise InputError(
+            f"the lock has no header of '{quant}'",
+            where=f"recipes/models/{lock.subject}/model.lock.json",
+            remedy=f"run `gen lock {lock.subject} --header {quant}=FILE`",
+        )
+    metadata, tensors = lock.facts[f"{prefix}.metadata"], lock.facts[f"{prefix}.tensors"]
+    assert isinstance(metadata.value, Mapping) and isinstance(tensors.value, list)
+    size = lock.facts[f"file.{quant.lower()}.size"].quantity()
+    return Model.build(metadata.value, tensors.value, metadata, tensors, size)
