@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -174,9 +175,10 @@ class Catalog:
 
     def check(self) -> None:
         """Read every file and what it refers to. Raises SpecErrors with all problems of all files."""
-        problems = self._stray_files()
-        for read in self._every_file():
-            problems += self._problems_of(read)
+        every = self._every_file()
+        problems = self._stray_files({path for path, _ in every})
+        for path, read in every:
+            problems += self._problems_of(path, read)
         for model, card in self.recipes():
             problems += self._references(model, card)
         if problems:
@@ -215,34 +217,31 @@ class Catalog:
     def _shown(self, path: Path) -> str:
         return path.relative_to(self.root).as_posix()
 
-    def _every_file(self) -> list[Callable[[], object]]:
-        reads: list[Callable[[], object]] = []
-        reads += [lambda name=name: self.model(name) for name in self.models()]
-        reads += [lambda name=name: self.card(name) for name in self.cards()]
-        reads += [lambda names=names: self.recipe(*names) for names in self.recipes()]
-        reads += [lambda names=names: self.engine(*names) for names in self.engines()]
-        reads += [lambda ref=ref: self.issue(ref) for ref in self.issues()]
-        reads += [lambda name=name: self.lock(name) for name in self.models() if self.lock_path(name).exists()]
+    def _every_file(self) -> list[tuple[Path, Callable[[], object]]]:
+        """Give each file with what reads it."""
+        folder = self._recipes
+        reads: list[tuple[Path, Callable[[], object]]] = []
+        reads += [(folder / "models" / name / _MODEL_FILE, partial(self.model, name)) for name in self.models()]
+        reads += [(self.lock_path(name), partial(self.lock, name)) for name in self.models() if self.lock_path(name).exists()]
+        reads += [(folder / "cards" / f"{name}.yml", partial(self.card, name)) for name in self.cards()]
+        reads += [(folder / "models" / model / f"{card}.yml", partial(self.recipe, model, card)) for model, card in self.recipes()]
+        reads += [(folder / "engines" / name / f"{build}.yml", partial(self.engine, name, build)) for name, build in self.engines()]
+        for ref in self.issues():
+            tracker, _, number = ref.partition("#")
+            reads.append((folder / "issues" / tracker / f"{number}.md", partial(self.issue, ref)))
         return reads
 
-    def _problems_of(self, read: Callable[[], object]) -> list[Problem]:
+    def _problems_of(self, path: Path, read: Callable[[], object]) -> list[Problem]:
         try:
             read()
         except SpecErrors as error:
             return list(error.problems)
         except GenError as error:
-            return [Problem(error.where.removeprefix(f"{self.root}/"), 0, "", error.problem, error.remedy)]
+            return [Problem(self._shown(path), 0, "", error.problem, error.remedy)]
         return []
 
-    def _stray_files(self) -> list[Problem]:
+    def _stray_files(self, found: set[Path]) -> list[Problem]:
         """Note files that no listing finds, because of their name or their place."""
-        found = {self._recipes / "models" / model / f"{card}.yml" for model, card in self.recipes()}
-        found |= {self._recipes / "models" / model / name for model in self.models() for name in (_MODEL_FILE, _LOCK_FILE)}
-        found |= {self._recipes / "cards" / f"{card}.yml" for card in self.cards()}
-        found |= {self._recipes / "engines" / engine / f"{build}.yml" for engine, build in self.engines()}
-        found |= {
-            self._recipes / "issues" / tracker / f"{number}.md" for tracker, _, number in (ref.partition("#") for ref in self.issues())
-        }
         remedy = "see the layout at the top of generator/catalog.py; files end in .yml, issues in .md"
         files = (path for kind in ("models", "cards", "engines", "issues") for path in (self._recipes / kind).rglob("*"))
         strays = [path for path in files if path.is_file() and path not in found and not path.name.startswith(".")]
@@ -264,16 +263,16 @@ class Catalog:
             except GenError:
                 return  # the file referred to has problems of its own
 
-        look("model", lambda: self.model(recipe.model))
-        look("card", lambda: self.card(recipe.card))
+        known_engine = recipe.engine in {name for name, _ in self.engines()}
+        look("model", partial(self.model, recipe.model))
+        look("card", partial(self.card, recipe.card))
         look("quant", lambda: self.model(recipe.model).quant(recipe.quant))
-        look(
-            "build" if recipe.engine in {name for name, _ in self.engines()} else "engine", lambda: self.engine(recipe.engine, recipe.build)
-        )
+        look("build" if known_engine else "engine", partial(self.engine, recipe.engine, recipe.build))
         for index, ref in enumerate(recipe.issues):
-            look(f"issues[{index}]", lambda ref=ref: self.issue(ref))
-        for name in recipe.settings:
-            look(f"settings.{name}", lambda name=name: self.engine(recipe.engine, recipe.build).flag(name))
+            look(f"issues[{index}]", partial(self.issue, ref))
+        if recipe.build in {build for name, build in self.engines() if name == recipe.engine}:
+            for name in recipe.settings:
+                look(f"settings.{name}", lambda: self.engine(recipe.engine, recipe.build).flag(name))  # noqa: B023  # called at once
         return problems
 
     def _recipe_row(self, recipe: Recipe) -> Row:

@@ -275,6 +275,7 @@ class ListOf(Shape[tuple[T, ...]]):
             except RefusedError:
                 good = False
                 continue
+            at.report.lines[at.item(index).path] = item.line
             if value in values and not self.repeats:
                 at.item(index).fault(item.line, f"{value!r} is in the list already", "delete one of the two")
                 good = False
