@@ -1,0 +1,310 @@
+# ruff: noqa: E501
+"""The flags of llama.cpp's programs. Written by scripts/flag_table.py from the engine's own --help; not edited by hand.
+
+One flag a line: names | negated names | values that follow | allowed values | default | environment | replaced by | programs.
+A flag with replacements is one the engine still knows and refuses. Programs: `all`, or a list.
+"""
+
+ENGINE = "llama.cpp as vendored by llama-cpp-python 0.3.36"
+VERSION = "0.5.0-dev (build 1, commit 0c1e570)"
+CHECKED = "2026-11-30"
+PROGRAMS = ("llama-server", "llama-fit-params", "llama-cli", "llama-completion", "llama-perplexity")
+
+ROWS = r"""
+-h --help --usage | | 0 | | | | | all
+--version | | 0 | | | | | all
+-cl --cache-list | | 0 | | | | | all
+--completion-bash | | 0 | | | | | all
+-t --threads | | 1 | | -1 | LLAMA_ARG_THREADS | | all
+-tb --threads-batch | | 1 | | | | | all
+-C --cpu-mask | | 1 | | | | | all
+-Cr --cpu-range | | 1 | | | | | all
+--cpu-strict | | 1 | | 0 | | | all
+--prio | | 1 | | 0 | | | all
+--poll | | 1 | | 50 | | | all
+-Cb --cpu-mask-batch | | 1 | | | | | all
+-Crb --cpu-range-batch | | 1 | | | | | all
+--cpu-strict-batch | | 1 | | | | | all
+--prio-batch | | 1 | | 0 | | | all
+--poll-batch | | 1 | | | | | all
+-c --ctx-size | | 1 | | 0 | LLAMA_ARG_CTX_SIZE | | all
+-n --predict --n-predict | | 1 | | -1 | LLAMA_ARG_N_PREDICT | | all
+-b --batch-size | | 1 | | 2048 | LLAMA_ARG_BATCH | | all
+-ub --ubatch-size | | 1 | | 512 | LLAMA_ARG_UBATCH | | all
+--keep | | 1 | | 0 | | | all
+--swa-full | | 0 | | false | LLAMA_ARG_SWA_FULL | | all
+-fa --flash-attn | | 1 | on off auto | auto | LLAMA_ARG_FLASH_ATTN | | all
+--perf | --no-perf | 0 | | false | LLAMA_ARG_PERF | | all
+-e --escape | --no-escape | 0 | | true | | | all
+--rope-scaling | | 1 | none linear yarn | | LLAMA_ARG_ROPE_SCALING_TYPE | | all
+--rope-scale | | 1 | | | LLAMA_ARG_ROPE_SCALE | | all
+--rope-freq-base | | 1 | | | LLAMA_ARG_ROPE_FREQ_BASE | | all
+--rope-freq-scale | | 1 | | | LLAMA_ARG_ROPE_FREQ_SCALE | | all
+--yarn-orig-ctx | | 1 | | | LLAMA_ARG_YARN_ORIG_CTX | | all
+--yarn-ext-factor | | 1 | | -1.00 | LLAMA_ARG_YARN_EXT_FACTOR | | all
+--yarn-attn-factor | | 1 | | -1.00 | LLAMA_ARG_YARN_ATTN_FACTOR | | all
+--yarn-beta-slow | | 1 | | -1.00 | LLAMA_ARG_YARN_BETA_SLOW | | all
+--yarn-beta-fast | | 1 | | -1.00 | LLAMA_ARG_YARN_BETA_FAST | | all
+-kvo --kv-offload | -nkvo --no-kv-offload | 0 | | enabled | LLAMA_ARG_KV_OFFLOAD | | all
+--repack | -nr --no-repack | 0 | | enabled | LLAMA_ARG_REPACK | | all
+--no-host | | 0 | | | LLAMA_ARG_NO_HOST | | all
+-ctk --cache-type-k | | 1 | f32 f16 bf16 q8_0 q4_0 q4_1 iq4_nl q5_0 q5_1 | f16 | LLAMA_ARG_CACHE_TYPE_K | | all
+-ctv --cache-type-v | | 1 | f32 f16 bf16 q8_0 q4_0 q4_1 iq4_nl q5_0 q5_1 | f16 | LLAMA_ARG_CACHE_TYPE_V | | all
+-dt --defrag-thold | | 1 | | | LLAMA_ARG_DEFRAG_THOLD | | all
+--rpc | | 1 | | | LLAMA_ARG_RPC | | all
+-lm --load-mode | | 1 | auto none mmap mlock mmap+mlock dio | auto | LLAMA_ARG_LOAD_MODE | | all
+-lzm --lazy-mode | | 1 | on auto off | auto | LLAMA_ARG_LAZY_MODE | | all
+--numa | | 1 | | | LLAMA_ARG_NUMA | | all
+-dev --device | | 1 | | | LLAMA_ARG_DEVICE | | all
+--list-devices | | 0 | | | | | all
+-ot --override-tensor | | 1 | | | LLAMA_ARG_OVERRIDE_TENSOR | | all
+-cmoe --cpu-moe | | 0 | | | LLAMA_ARG_CPU_MOE | | all
+-ncmoe --n-cpu-moe | | 1 | | | LLAMA_ARG_N_CPU_MOE | | all
+-ncffn --n-cpu-ffn | | 1 | | | LLAMA_ARG_N_CPU_FFN | | all
+-ngl --gpu-layers --n-gpu-layers | | 1 | | auto | LLAMA_ARG_N_GPU_LAYERS | | all
+-sm --split-mode | | 1 | none layer row tensor | layer | LLAMA_ARG_SPLIT_MODE | | all
+-ts --tensor-split | | 1 | | | LLAMA_ARG_TENSOR_SPLIT | | all
+-mg --main-gpu | | 1 | | 0 | LLAMA_ARG_MAIN_GPU | | all
+-fit --fit | | 1 | on off | on | LLAMA_ARG_FIT | | all
+-fitt --fit-target | | 1 | | 1024 | LLAMA_ARG_FIT_TARGET | | all
+-fitc --fit-ctx | | 1 | | 4096 | LLAMA_ARG_FIT_CTX | | all
+--check-tensors | | 0 | | false | | | all
+--override-kv | | 1 | | | | | all
+--op-offload | --no-op-offload | 0 | | true | | | all
+--lora | | 1 | | | | | all
+--lora-scaled | | 1 | | | | | all
+--control-vector | | 1 | | | | | all
+--control-vector-scaled | | 1 | | | | | all
+--control-vector-layer-range | | 2 | | | | | all
+-m --model | | 1 | | | LLAMA_ARG_MODEL | | all
+-mu --model-url | | 1 | | unused | LLAMA_ARG_MODEL_URL | | all
+-dr --docker-repo | | 1 | | unused | LLAMA_ARG_DOCKER_REPO | | all
+-hf -hfr --hf-repo | | 1 | | unused | LLAMA_ARG_HF_REPO | | all
+-hff --hf-file | | 1 | | unused | LLAMA_ARG_HF_FILE | | all
+-hft --hf-token | | 1 | | | HF_TOKEN | | all
+--log-disable | | 0 | | | | | all
+--log-file | | 1 | | | LLAMA_ARG_LOG_FILE | | all
+--log-jsonl | --no-log-jsonl | 0 | | disabled | LLAMA_ARG_LOG_JSONL | | all
+--log-colors | | 1 | on off auto | auto | LLAMA_ARG_LOG_COLORS | | all
+-v --verbose --log-verbose | | 0 | | | | | all
+--offline | | 0 | | | LLAMA_ARG_OFFLINE | | all
+-lv --verbosity --log-verbosity | | 1 | | 3 | LLAMA_ARG_LOG_VERBOSITY | | all
+--log-prefix | --no-log-prefix | 0 | | | LLAMA_ARG_LOG_PREFIX | | all
+--log-timestamps | --no-log-timestamps | 0 | | | LLAMA_ARG_LOG_TIMESTAMPS | | all
+--spec-draft-type-k -ctkd --cache-type-k-draft | | 1 | f32 f16 bf16 q8_0 q4_0 q4_1 iq4_nl q5_0 q5_1 | f16 | LLAMA_ARG_SPEC_DRAFT_CACHE_TYPE_K | | all
+--spec-draft-type-v -ctvd --cache-type-v-draft | | 1 | f32 f16 bf16 q8_0 q4_0 q4_1 iq4_nl q5_0 q5_1 | f16 | LLAMA_ARG_SPEC_DRAFT_CACHE_TYPE_V | | all
+--samplers | | 1 | | | | | all
+-s --seed | | 1 | | | | | all
+--sampler-seq --sampling-seq | | 1 | | edskypmxt | | | all
+--ignore-eos | | 0 | | | | | all
+--temp --temperature | | 1 | | 0.80 | LLAMA_ARG_TEMPERATURE | | all
+--top-k | | 1 | | 40 | LLAMA_ARG_TOP_K | | all
+--top-p | | 1 | | 0.95 | LLAMA_ARG_TOP_P | | all
+--min-p | | 1 | | 0.05 | LLAMA_ARG_MIN_P | | all
+--top-nsigma --top-n-sigma | | 1 | | -1.00 | | | all
+--xtc-probability | | 1 | | 0.00 | | | all
+--xtc-threshold | | 1 | | 0.10 | | | all
+--typical --typical-p | | 1 | | 1.00 | | | all
+--repeat-last-n | | 1 | | 64 | | | all
+--repeat-penalty | | 1 | | 1.00 | LLAMA_ARG_REPEAT_PENALTY | | all
+--presence-penalty | | 1 | | 0.00 | LLAMA_ARG_PRESENCE_PENALTY | | all
+--frequency-penalty | | 1 | | 0.00 | LLAMA_ARG_FREQUENCY_PENALTY | | all
+--dry-multiplier | | 1 | | 0.00 | | | all
+--dry-base | | 1 | | 1.75 | | | all
+--dry-allowed-length | | 1 | | 2 | | | all
+--dry-penalty-last-n | | 1 | | 64 | | | all
+--dry-sequence-breaker | | 1 | | | | | all
+--adaptive-target | | 1 | | -1.00 | | | all
+--adaptive-decay | | 1 | | 0.90 | | | all
+--dynatemp-range | | 1 | | 0.00 | | | all
+--dynatemp-exp | | 1 | | 1.00 | | | all
+--mirostat | | 1 | | 0 | | | all
+--mirostat-lr | | 1 | | 0.10 | | | all
+--mirostat-ent | | 1 | | 5.00 | | | all
+-l --logit-bias | | 1 | | | | | all
+--grammar | | 1 | | | | | all
+--grammar-file | | 1 | | | | | all
+-j --json-schema | | 1 | | | | | all
+-jf --json-schema-file | | 1 | | | | | all
+-bs --backend-sampling | | 0 | | disabled | LLAMA_ARG_BACKEND_SAMPLING | | all
+--spec-draft-hf -hfd -hfrd --hf-repo-draft | | 1 | | unused | LLAMA_ARG_SPEC_DRAFT_HF_REPO | | llama-server llama-cli
+--spec-draft-threads -td --threads-draft | | 1 | | | | | llama-server llama-cli
+--spec-draft-threads-batch -tbd --threads-batch-draft | | 1 | | | | | llama-server llama-cli
+--spec-draft-cpu-mask -Cd --cpu-mask-draft | | 1 | | | | | llama-server llama-cli
+--spec-draft-cpu-range -Crd --cpu-range-draft | | 1 | | | | | llama-server llama-cli
+--spec-draft-cpu-strict --cpu-strict-draft | | 1 | | | | | llama-server llama-cli
+--spec-draft-prio --prio-draft | | 1 | | 0 | | | llama-server llama-cli
+--spec-draft-poll --poll-draft | | 1 | | | | | llama-server llama-cli
+--spec-draft-cpu-mask-batch -Cbd --cpu-mask-batch-draft | | 1 | | | | | llama-server llama-cli
+--spec-draft-cpu-strict-batch --cpu-strict-batch-draft | | 1 | | --cpu-strict-draft | | | llama-server llama-cli
+--spec-draft-prio-batch --prio-batch-draft | | 1 | | 0 | | | llama-server llama-cli
+--spec-draft-poll-batch --poll-batch-draft | | 1 | | --poll-draft | | | llama-server llama-cli
+--spec-draft-override-tensor -otd --override-tensor-draft | | 1 | | | | | llama-server llama-cli
+--spec-draft-cpu-moe -cmoed --cpu-moe-draft | | 0 | | | LLAMA_ARG_SPEC_DRAFT_CPU_MOE | | llama-server llama-cli
+--spec-draft-n-cpu-moe --spec-draft-ncmoe -ncmoed --n-cpu-moe-draft | | 1 | | | LLAMA_ARG_SPEC_DRAFT_N_CPU_MOE | | llama-server llama-cli
+--spec-draft-n-max | | 1 | | 3 | LLAMA_ARG_SPEC_DRAFT_N_MAX | | llama-server llama-cli
+--spec-draft-n-min | | 1 | | 0 | LLAMA_ARG_SPEC_DRAFT_N_MIN | | llama-server llama-cli
+--spec-synth-len | | 1 | | | LLAMA_ARG_SPEC_SYNTH_LEN | | llama-server llama-cli
+--spec-synth-rates | | 1 | | | LLAMA_ARG_SPEC_SYNTH_RATES | | llama-server llama-cli
+--spec-draft-p-split --draft-p-split | | 1 | | 0.10 | LLAMA_ARG_SPEC_DRAFT_P_SPLIT | | llama-server llama-cli
+--spec-draft-p-min --draft-p-min | | 1 | | 0.00 | LLAMA_ARG_SPEC_DRAFT_P_MIN | | llama-server llama-cli
+--spec-draft-backend-sampling | --no-spec-draft-backend-sampling | 0 | | enabled | LLAMA_ARG_SPEC_DRAFT_BACKEND_SAMPLING | | llama-server llama-cli
+--spec-draft-device -devd --device-draft | | 1 | | | | | llama-server llama-cli
+--spec-draft-ngl -ngld --gpu-layers-draft --n-gpu-layers-draft | | 1 | | auto | LLAMA_ARG_N_GPU_LAYERS_DRAFT | | llama-server llama-cli
+--spec-draft-model -md --model-draft | | 1 | | unused | LLAMA_ARG_SPEC_DRAFT_MODEL | | llama-server llama-cli
+--spec-type | | 1 | none draft-simple draft-eagle3 draft-mtp draft-dflash draft-dspark ngram-simple ngram-map-k ngram-map-k4v ngram-mod ngram-cache | none | LLAMA_ARG_SPEC_TYPE | | llama-server llama-cli
+--spec-ngram-mod-n-min | | 1 | | 48 | | | llama-server llama-cli
+--spec-ngram-mod-n-max | | 1 | | 64 | | | llama-server llama-cli
+--spec-ngram-mod-n-match | | 1 | | 24 | | | llama-server llama-cli
+--spec-ngram-simple-size-n | | 1 | | 12 | | | llama-server llama-cli
+--spec-ngram-simple-size-m | | 1 | | 48 | | | llama-server llama-cli
+--spec-ngram-simple-min-hits | | 1 | | 1 | | | llama-server llama-cli
+--spec-ngram-map-k-size-n | | 1 | | 12 | | | llama-server llama-cli
+--spec-ngram-map-k-size-m | | 1 | | 48 | | | llama-server llama-cli
+--spec-ngram-map-k-min-hits | | 1 | | 1 | | | llama-server llama-cli
+--spec-ngram-map-k4v-size-n | | 1 | | 12 | | | llama-server llama-cli
+--spec-ngram-map-k4v-size-m | | 1 | | 48 | | | llama-server llama-cli
+--spec-ngram-map-k4v-min-hits | | 1 | | 1 | | | llama-server llama-cli
+--draft --draft-n --draft-max | | 1 | | | LLAMA_ARG_DRAFT_MAX | --spec-draft-n-max --spec-ngram-mod-n-max | llama-server llama-cli
+--draft-min --draft-n-min | | 1 | | | LLAMA_ARG_DRAFT_MIN | --spec-draft-n-min --spec-ngram-mod-n-min | llama-server llama-cli
+--spec-ngram-size-n | | 1 | | | | --spec-ngram-*-size-n --spec-ngram-mod-n-match | llama-server
+--spec-ngram-size-m | | 1 | | | | --spec-ngram-*-size-m | llama-server
+--spec-ngram-min-hits | | 1 | | | | --spec-ngram-*-min-hits | llama-server
+-lcs --lookup-cache-static | | 1 | | | | | llama-server
+-lcd --lookup-cache-dynamic | | 1 | | | | | llama-server
+--kv-unified-per-slot | | 1 | | | LLAMA_ARG_KV_UNIFIED_PER_SLOT | | llama-server
+-ctxcp --ctx-checkpoints --swa-checkpoints | | 1 | | 32 | LLAMA_ARG_CTX_CHECKPOINTS | | llama-server llama-cli
+-cms --checkpoint-min-step | | 1 | | 8192 | LLAMA_ARG_CHECKPOINT_MIN_SPACING_NT | | llama-server
+-cram --cache-ram | | 1 | | 8192 | LLAMA_ARG_CACHE_RAM | | llama-server llama-cli
+-kvu --kv-unified | -no-kvu --no-kv-unified | 0 | | | LLAMA_ARG_KV_UNIFIED | | llama-server llama-perplexity
+--cache-idle-slots | --no-cache-idle-slots | 0 | | | LLAMA_ARG_CACHE_IDLE_SLOTS | | llama-server
+--context-shift | --no-context-shift | 0 | | disabled | LLAMA_ARG_CONTEXT_SHIFT | | llama-server llama-cli llama-completion llama-perplexity
+-r --reverse-prompt | | 1 | | | | | llama-server llama-cli llama-completion
+-sp --special | | 0 | | false | | | llama-server llama-cli llama-completion
+--warmup | --no-warmup | 0 | | enabled | | | llama-server llama-cli llama-completion llama-perplexity
+--spm-infill | | 0 | | disabled | | | llama-server
+--pooling | | 1 | none mean cls last rank | | LLAMA_ARG_POOLING | | llama-server
+-np --parallel | | 1 | | -1 | LLAMA_ARG_N_PARALLEL | | llama-server
+-cb --cont-batching | -nocb --no-cont-batching | 0 | | enabled | LLAMA_ARG_CONT_BATCHING | | llama-server
+-mm --mmproj | | 1 | | | LLAMA_ARG_MMPROJ | | llama-server llama-cli
+-mmu --mmproj-url | | 1 | | | LLAMA_ARG_MMPROJ_URL | | llama-server llama-cli
+--mmproj-auto | --no-mmproj --no-mmproj-auto | 0 | | enabled | LLAMA_ARG_MMPROJ_AUTO | | llama-server llama-cli
+--mmproj-offload | --no-mmproj-offload | 0 | | enabled | LLAMA_ARG_MMPROJ_OFFLOAD | | llama-server llama-cli
+-mmdev --mmproj-device | | 1 | | | MTMD_BACKEND_DEVICE | | llama-server llama-cli
+--image-min-tokens | | 1 | | | LLAMA_ARG_IMAGE_MIN_TOKENS | | llama-server llama-cli
+--image-max-tokens | | 1 | | | LLAMA_ARG_IMAGE_MAX_TOKENS | | llama-server llama-cli
+--mtmd-batch-max-tokens | | 1 | | 1024 | LLAMA_ARG_MTMD_BATCH_MAX_TOKENS | | llama-server
+--video-fps | | 1 | | 4.0 | LLAMA_ARG_VIDEO_FPS | | llama-server llama-cli
+--video-timestamp-interval | | 1 | | 5000 | LLAMA_ARG_VIDEO_TIMESTAMP_INTERVAL | | llama-server llama-cli
+--video-ffmpeg-dir | | 1 | | | LLAMA_ARG_VIDEO_FFMPEG_DIR | | llama-server llama-cli
+-a --alias | | 1 | | | LLAMA_ARG_ALIAS | | llama-server
+--tags | | 1 | | | LLAMA_ARG_TAGS | | llama-server
+--embd-normalize | | 1 | | 2 | | | llama-server
+--host | | 1 | | 127.0.0.1 | LLAMA_ARG_HOST | | llama-server
+--port | | 1 | | 8080 | LLAMA_ARG_PORT | | llama-server
+--reuse-port | | 0 | | disabled | LLAMA_ARG_REUSE_PORT | | llama-server
+--path | | 1 | | | LLAMA_ARG_STATIC_PATH | | llama-server
+--cors-origins | | 1 | | * | LLAMA_ARG_CORS_ORIGINS | | llama-server
+--cors-methods | | 1 | | | LLAMA_ARG_CORS_METHODS | | llama-server
+--cors-headers | | 1 | | * | LLAMA_ARG_CORS_HEADERS | | llama-server
+--cors-credentials | --no-cors-credentials | 0 | | enabled | LLAMA_ARG_CORS_CREDENTIALS | | llama-server
+--api-prefix | | 1 | | | LLAMA_ARG_API_PREFIX | | llama-server
+--ui-config --webui-config | | 1 | | | LLAMA_ARG_UI_CONFIG | | llama-server
+--ui-config-file --webui-config-file | | 1 | | | LLAMA_ARG_UI_CONFIG_FILE | | llama-server
+--ui-mcp-proxy --webui-mcp-proxy | --no-ui-mcp-proxy --no-webui-mcp-proxy | 0 | | disabled | LLAMA_ARG_UI_MCP_PROXY | | llama-server
+--tools | | 1 | | | LLAMA_ARG_TOOLS | | llama-server
+--tools-runtime | | 1 | | | LLAMA_ARG_TOOLS_RUNTIME | | llama-server
+--mcp-servers-config | | 1 | | none | LLAMA_ARG_MCP_SERVERS_CONFIG | | llama-server
+--mcp-servers-json | | 1 | | none | LLAMA_ARG_MCP_SERVERS_JSON | | llama-server
+-ag --agent | -no-ag --no-agent | 0 | | disabled | LLAMA_ARG_AGENT | | llama-server
+--ui --webui | --no-ui --no-webui | 0 | | enabled | LLAMA_ARG_UI | | llama-server
+--embedding --embeddings | | 0 | | disabled | LLAMA_ARG_EMBEDDINGS | | llama-server
+--rerank --reranking | | 0 | | disabled | LLAMA_ARG_RERANKING | | llama-server
+--api-key | | 1 | | none | LLAMA_API_KEY | | llama-server
+--api-key-file | | 1 | | none | LLAMA_ARG_API_KEY_FILE | | llama-server
+--ssl-key-file | | 1 | | | LLAMA_ARG_SSL_KEY_FILE | | llama-server
+--ssl-cert-file | | 1 | | | LLAMA_ARG_SSL_CERT_FILE | | llama-server
+--chat-template-kwargs | | 1 | | | LLAMA_ARG_CHAT_TEMPLATE_KWARGS | | llama-server llama-cli
+-to --timeout | | 1 | | 3600 | LLAMA_ARG_TIMEOUT | | llama-server
+--sse-ping-interval | | 1 | | 30 | LLAMA_ARG_SSE_PING_INTERVAL | | llama-server
+--threads-http | | 1 | | -1 | LLAMA_ARG_THREADS_HTTP | | llama-server
+--cache-prompt | --no-cache-prompt | 0 | | enabled | LLAMA_ARG_CACHE_PROMPT | | llama-server
+--cache-reuse | | 1 | | 0 | LLAMA_ARG_CACHE_REUSE | | llama-server
+--metrics | | 0 | | disabled | LLAMA_ARG_ENDPOINT_METRICS | | llama-server
+--props | | 0 | | disabled | LLAMA_ARG_ENDPOINT_PROPS | | llama-server
+--slots | --no-slots | 0 | | enabled | LLAMA_ARG_ENDPOINT_SLOTS | | llama-server
+--slot-save-path | | 1 | | disabled | | | llama-server
+--media-path | | 1 | | disabled | | | llama-server
+--models-dir | | 1 | | disabled | LLAMA_ARG_MODELS_DIR | | llama-server
+--models-preset | | 1 | | disabled | LLAMA_ARG_MODELS_PRESET | | llama-server
+--models-max | | 1 | | 4 | LLAMA_ARG_MODELS_MAX | | llama-server
+--models-autoload | --no-models-autoload | 0 | | enabled | LLAMA_ARG_MODELS_AUTOLOAD | | llama-server
+--jinja | --no-jinja | 0 | | enabled | LLAMA_ARG_JINJA | | llama-server llama-cli
+--reasoning-format | | 1 | | auto | LLAMA_ARG_THINK | | llama-server llama-cli llama-completion
+-rea --reasoning | | 1 | on off auto | auto | LLAMA_ARG_REASONING | | llama-server llama-cli llama-completion
+--reasoning-effort | | 1 | | default | LLAMA_ARG_REASONING_EFFORT | | llama-server llama-cli llama-completion
+--reasoning-budget | | 1 | | -1 | LLAMA_ARG_THINK_BUDGET | | llama-server llama-cli llama-completion
+--reasoning-budget-message | | 1 | | none | LLAMA_ARG_THINK_BUDGET_MESSAGE | | llama-server llama-cli llama-completion
+--reasoning-preserve | --no-reasoning-preserve | 0 | | enabled | LLAMA_ARG_REASONING_PRESERVE | | llama-server llama-cli llama-completion
+--chat-template | | 1 | | | LLAMA_ARG_CHAT_TEMPLATE | | llama-server llama-cli llama-completion
+--chat-template-file | | 1 | | | LLAMA_ARG_CHAT_TEMPLATE_FILE | | llama-server llama-cli llama-completion
+--skip-chat-parsing | --no-skip-chat-parsing | 0 | | disabled | LLAMA_ARG_SKIP_CHAT_PARSING | | llama-server llama-cli llama-completion
+--prefill-assistant | --no-prefill-assistant | 0 | | | LLAMA_ARG_PREFILL_ASSISTANT | | llama-server
+-sps --slot-prompt-similarity | | 1 | | 0.10 | | | llama-server
+--lora-init-without-apply | | 0 | | disabled | | | llama-server
+--sleep-idle-seconds | | 1 | | -1 | | | llama-server
+--log-prompts-dir | | 1 | | disabled | | | llama-server llama-cli
+--embd-gemma-default | | 0 | | | | | llama-server
+--fim-qwen-1.5b-default | | 0 | | | | | llama-server
+--fim-qwen-3b-default | | 0 | | | | | llama-server
+--fim-qwen-7b-default | | 0 | | | | | llama-server
+--fim-qwen-7b-spec | | 0 | | | | | llama-server
+--fim-qwen-14b-spec | | 0 | | | | | llama-server
+--fim-qwen-30b-default | | 0 | | | | | llama-server
+--gpt-oss-20b-default | | 0 | | | | | llama-server llama-cli
+--gpt-oss-120b-default | | 0 | | | | | llama-server llama-cli
+--vision-gemma-4b-default | | 0 | | | | | llama-server llama-cli
+--vision-gemma-12b-default | | 0 | | | | | llama-server llama-cli
+--spec-default | | 0 | | | | | llama-server llama-cli
+-p --prompt | | 1 | | | | | llama-fit-params llama-cli llama-completion llama-perplexity
+-f --file | | 1 | | none | | | llama-fit-params llama-cli llama-completion llama-perplexity
+-bf --binary-file | | 1 | | none | | | llama-fit-params llama-cli llama-completion llama-perplexity
+-np --parallel | | 1 | | 1 | LLAMA_ARG_N_PARALLEL | | llama-fit-params llama-cli llama-completion llama-perplexity
+-fitp --fit-print | | 1 | on off | off | LLAMA_ARG_FIT_ESTIMATE | | llama-fit-params
+--server-base | | 1 | | none | | | llama-cli
+--verbose-prompt | | 0 | | false | | | llama-cli llama-completion
+--display-prompt | --no-display-prompt | 0 | | true | | | llama-cli llama-completion
+-co --color | | 1 | on off auto | auto | | | llama-cli llama-completion
+-sys --system-prompt | | 1 | | | | | llama-cli llama-completion
+--show-timings | --no-show-timings | 0 | | true | LLAMA_ARG_SHOW_TIMINGS | | llama-cli
+-sysf --system-prompt-file | | 1 | | none | | | llama-cli llama-completion
+-st --single-turn | | 0 | | false | | | llama-cli llama-completion
+-mli --multiline-input | | 0 | | | | | llama-cli llama-completion
+--image --audio --video | | 1 | | | | | llama-cli
+-o --output --output-file | | 1 | | | | | llama-cli
+--simple-io | | 0 | | | | | llama-cli llama-completion
+-ptc --print-token-count | | 1 | | -1 | | | llama-completion
+--prompt-cache | | 1 | | none | | | llama-completion
+--prompt-cache-all | | 0 | | | | | llama-completion
+--prompt-cache-ro | | 0 | | | | | llama-completion
+-cnv --conversation | -no-cnv --no-conversation | 0 | | | | | llama-completion
+-i --interactive | | 0 | | false | | | llama-completion
+-if --interactive-first | | 0 | | false | | | llama-completion
+--in-prefix-bos | | 0 | | | | | llama-completion
+--in-prefix | | 1 | | empty | | | llama-completion
+--in-suffix | | 1 | | empty | | | llama-completion
+-gan --grp-attn-n | | 1 | | 1 | LLAMA_ARG_GRP_ATTN_N | | llama-completion
+-gaw --grp-attn-w | | 1 | | 512 | LLAMA_ARG_GRP_ATTN_W | | llama-completion
+--jinja | --no-jinja | 0 | | disabled | LLAMA_ARG_JINJA | | llama-completion
+--chunks | | 1 | | -1 | | | llama-perplexity
+--hellaswag | | 0 | | | | | llama-perplexity
+--hellaswag-tasks | | 1 | | 400 | | | llama-perplexity
+--winogrande | | 0 | | | | | llama-perplexity
+--winogrande-tasks | | 1 | | 0 | | | llama-perplexity
+--multiple-choice | | 0 | | | | | llama-perplexity
+--multiple-choice-tasks | | 1 | | 0 | | | llama-perplexity
+--kl-divergence | | 0 | | | | | llama-perplexity
+--save-all-logits --kl-divergence-base | | 1 | | | | | llama-perplexity
+--ppl-stride | | 1 | | 0 | | | llama-perplexity
+--ppl-output-type | | 1 | | 0 | | | llama-perplexity
+"""
