@@ -72,13 +72,13 @@ def build_guide(catalog: Catalog, model_name: str, card_name: str) -> Guide:
     book = write_numbers(subject)
     title = f"{sources.model.title} on {sources.card.title}"
     drawn = pictures(book, subject, title)
-    marks = Marks(book, sources.facts, sources.engine, sources.issues, names_of(sources))
+    marks = Marks(book, sources.facts, sources.engine, sources.issues, names_of(sources), sources.model.quotes)
     values = values_of(sources, subject, marks, drawn)
     body = rendered(sources.templates, "guide.md.j2", values)
     ledger = Ledger.of(description(sources), book, marks.claims.values(), sources.facts)
     tail = rendered(sources.templates, "ledger.md.j2", ledger_values(ledger, marks, card_name))
     page = tidied(body + "\n" + tail)
-    lint(page, ledger, Allowed(tuple(proper_names(sources)), frozenset(marks.quotes)), file=f"site/guides/{model_name}/{card_name}.md")
+    lint(page, ledger, Allowed(tuple(proper_names(sources)), frozenset(marks.quotes), frozenset(marks.days)), file=f"site/guides/{model_name}/{card_name}.md")
     folder = f"guides/{model_name}/{card_name}"
     files = {f"{folder}.md": page, f"{folder}/guide.json": ledger.json()}
     files |= {f"{folder}/{name}.svg": picture.svg for name, picture in drawn.items()}
@@ -96,7 +96,6 @@ def gather(catalog: Catalog, model_name: str, card_name: str) -> Sources:
     facts = lock.facts
     for spec in (model, card, engine, recipe, *issues.values()):
         facts = facts.merged(spec.facts)
-    facts = facts.merged(model.size_facts())
     return Sources(recipe, model, card, engine, issues, facts.merged(lock.facts), catalog.root / "templates")
 
 

@@ -35,7 +35,7 @@ def lock_model(
     model = catalog.model(name)
     path = catalog.lock_path(name)
     lock = Lock.read(path) if path.exists() else Lock(name)
-    facts = list(model.size_facts())
+    facts = model.facts.under("file")
     for quant, file in headers.items():
         facts += _header_facts(model, quant, Path(file), origin, note, today)
     fresh = lock.updated(facts, today)

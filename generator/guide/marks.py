@@ -36,6 +36,12 @@ def code(text: str) -> str:
     return f"{fence}{pad}{text}{pad}{fence}"
 
 
+def spelled(text: str) -> str:
+    """Give other people's text with each word that has a digit in it as code; dates stay as they are."""
+    words = [word if _ISO_DATE.search(word) or not any(map(str.isdecimal, word)) else code(word) for word in text.split()]
+    return " ".join(word if word.startswith("`") else escaped(word) for word in words)
+
+
 def anchor(name: str) -> str:
     """Give the target of a link."""
     return f'<a id="{name}"></a>'
@@ -55,9 +61,11 @@ class Marks:
     engine: Engine
     issues: Mapping[str, Issue]
     names: Mapping[str, str]
+    quotable: Mapping[str, Quote]
     claims: dict[str, Claim] = field(default_factory=dict)
     quotes: dict[str, Quote] = field(default_factory=dict)
     uncited: dict[str, Citation] = field(default_factory=dict)
+    days: set[tuple[str, str]] = field(default_factory=set)
 
     # numbers and facts
 
@@ -104,12 +112,14 @@ class Marks:
     # claims, quotations, links
 
     def claim(self, id: str, text: str, predicate: str, scope: Mapping[str, tuple[str, ...]] | None = None) -> str:
-        """Say a claim: its text, the day it was checked and the source; and remember it for the ledger."""
-        target = "" if id in self.claims else anchor(f"claim.{id}")
+        """Say a claim: its text, the day it was checked and the source; and remember it for the ledger.
+
+        Its anchor is written each time; the page keeps the first.
+        """
         claim = self.claims.setdefault(id, Claim.of(id, text, predicate, self.facts, scope))
         if claim.checked is None:
             raise InputError(f"the claim '{id}' rests on a fact that was never checked")
-        return f"{target}{claim.text}, checked {linked(claim.checked.isoformat(), claim.sources[0].url)}"
+        return f"{anchor(f'claim.{id}')}{claim.text}, checked {linked(claim.checked.isoformat(), claim.sources[0].url)}"
 
     def state(self, issue: Issue) -> str:
         """Say what state a thread is in, as a claim."""
@@ -136,11 +146,16 @@ class Marks:
             raise InputError(f"there is no thread '{ref}' in the catalogue", remedy=f"write recipes/issues/{tracker}/{number}.md")
         return self.issues[ref]
 
-    def quote(self, quote: Quote) -> str:
-        """Give a quotation, marked as one, with who said it and where."""
+    def quote(self, quote: Quote, checked: date | None = None) -> str:
+        """Give a quotation, marked as one, with who said it, where, and when; `checked` is the day to give where nobody noted one."""
         self.quotes[quote.text] = quote
-        said_in = _ISO_DATE.sub("", escaped(quote.said_in)).strip(" ,")
-        by = linked(said_in or "source", quote.source.url) if quote.source.url else said_in
+        said_in = spelled(quote.said_in or "source")
+        day = quote.checked or checked
+        if not _ISO_DATE.search(said_in) and day is not None:
+            said_in += f", read {day.isoformat()}"
+            self.days.add((quote.source.url, day.isoformat()))
+        self.days.update((quote.source.url, found) for found in _ISO_DATE.findall(said_in))
+        by = linked(said_in, quote.source.url) if quote.source.url else said_in
         return f"“{escaped(quote.text)}” ({by})"
 
     def cite(self, name: str) -> str:
@@ -162,7 +177,8 @@ class Marks:
         if not rest:
             return self._resolve_word(content, spec, prefix)
         if word == "quote":
-            return self.quote(spec.quote(rest))
+            quote = self.quotable[rest] if rest in self.quotable and rest not in spec.quotes else spec.quote(rest)
+            return self.quote(quote, self.facts[f"{prefix}.state"].checked if isinstance(spec, Issue) else None)
         if word == "issue":
             issue = self.issue_named(rest)
             return f"{self.issue_link(issue)} ({self.state(issue)})"

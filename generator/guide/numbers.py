@@ -59,6 +59,7 @@ class Subject:
 def write_numbers(subject: Subject) -> Book:
     """Give the book of a guide's numbers."""
     book = Book()
+    _header(book, subject)
     _settings(book, subject)
     _weights(book, subject)
     _experts(book, subject)
@@ -78,6 +79,16 @@ def write_numbers(subject: Subject) -> Book:
 
 
 # --- memory --------------------------------------------------------------------------------------
+
+
+def _header(book: Book, subject: Subject) -> None:
+    """Every whole number that the header states of the architecture, under the name it has there."""
+    prefix = f"{subject.model.architecture}."
+    for key, value in subject.model.metadata.items():
+        if key.startswith(prefix) and isinstance(value, int) and not isinstance(value, bool):
+            name = key.removeprefix(prefix)
+            book.add(f"header.{name}", subject.model.number(name))
+    book.add("blocks.loaded", subject.model.loaded_blocks)
 
 
 def _settings(book: Book, subject: Subject) -> None:

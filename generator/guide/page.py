@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 
 from generator.guide.ledger import Ledger, Row
-from generator.guide.marks import Marks, anchor, code, escaped, linked
+from generator.guide.marks import Marks, anchor, code, linked
 
 _BLANK = re.compile(r"\n{3,}")
 _TRAILING = re.compile(r"[ \t]+$", re.M)
+_ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
 _KEY = re.compile(r"\[([^\]\s]+)\]")
 
 
 def tidied(text: str) -> str:
-    """Give a page without runs of blank lines (outside code blocks nothing depends on them) and with one final newline."""
+    """Give a page with each anchor once, no runs of blank lines outside code blocks, and one final newline."""
+    seen: set[str] = set()
+    text = _ANCHOR.sub(lambda match: "" if match[1] in seen else seen.add(match[1]) or match[0], text)
     pieces = re.split(r"(^```.*?^```$)", text, flags=re.M | re.S)
     tidy = [piece if piece.startswith("```") else _BLANK.sub("\n\n", _TRAILING.sub("", piece)) for piece in pieces]
     return "".join(tidy).strip("\n") + "\n"
@@ -51,7 +54,7 @@ def _how(row: Row) -> str:
     source = next((source for source in row.sources if source.url), None)
     if source is None:
         return note
-    link = linked(escaped(source.title) if source.title else "source", source.url)
+    link = linked(code(source.title) if source.title else "source", source.url)
     return f"{note} {link}".strip()
 
 
