@@ -226,7 +226,7 @@ def _draw_marks(panel: Panel, figure: LadderFigure, plot: _Plot, tops: list[floa
     for series in range(len(figure.series)):
         marks = [row[series] for row in rows if series in row]
         _draw_shapes(panel, series, [(x, y) for total, x, y in marks if total.size <= ceiling], plot.radius)
-        _draw_shapes(panel, series, [(x, y) for total, x, y in marks if total.size >= ceiling], plot.radius * 1.1, hollow=True)
+        _draw_shapes(panel, series, [(x, y) for total, x, y in marks if total.size > ceiling], plot.radius * 1.1, hollow=True)
     _draw_crosses(panel, [(x, y) for row in rows for total, x, y in row.values() if total.size > ceiling], plot.radius * 0.6)
     if figure.chosen:
         total, x, y = rows[figure.chosen.rung][figure.chosen.series]
