@@ -127,6 +127,7 @@ def test_the_cache_types_are_the_nine_the_engine_lists() -> None:
         ("-ts a,b", "invalid_tensor_split", "3,1"),
         ("-ts ,1", "invalid_tensor_split", "3,1"),
         ("-ts 1e400", "invalid_tensor_split", "3,1"),
+        ("-ts 1e-50", "invalid_tensor_split", "3,1"),
         ("-ts 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16", "invalid_tensor_split", "fewer than 16"),
         ("-fitt x", "invalid_fit_target", "MiB"),
         ("-sm foo", "invalid_split_mode", "'tensor'"),
@@ -270,6 +271,12 @@ def test_an_open_quotation_is_told() -> None:
 )
 def test_an_environment_variable_is_a_flag_that_the_command_line_overrules(text: str, field: str, value: object) -> None:
     assert getattr(parse_flags(text), field) == value
+
+
+def test_a_variable_of_another_programs_flag_is_no_flag() -> None:
+    # LLAMA_ARG_CHAT_TEMPLATE is llama-server's, LLAMA_ARG_FIT_ESTIMATE llama-fit-params'
+    assert parse_flags("LLAMA_ARG_CHAT_TEMPLATE=chatml llama-server").others == (("--chat-template", "chatml"),)
+    assert parse_flags("LLAMA_ARG_FIT_ESTIMATE=on llama-server").others == ()
 
 
 def test_a_switch_in_the_environment_takes_only_words_for_yes_and_no() -> None:

@@ -129,6 +129,14 @@ def test_a_preset_stands_for_the_settings_the_engine_gives_it() -> None:
     assert (settings.hf_repo, settings.hf_file) == ("ggml-org/gpt-oss-20b-GGUF", "gpt-oss-20b-mxfp4.gguf")
 
 
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [("--spec-type draft-mtp", True), ("--spec-type ngram-mod,draft-mtp", True), ("--spec-type draft-mtp -md d.gguf", False), ("", False)],
+)
+def test_a_draft_head_is_the_models_own_where_no_other_file_is_given(text: str, own: bool) -> None:  # noqa: FBT001 -- parametrised
+    assert parse_flags(text).drafts_with_own_head is own
+
+
 def test_settings_are_frozen_and_hashable() -> None:
     settings = parse_flags("-ot a=CPU -ts 3,1 --lora x")
     assert hash(settings) == hash(parse_flags("-ot a=CPU -ts 3,1 --lora x"))
