@@ -27,7 +27,7 @@ def main() -> int:
             print(built.stderr, file=sys.stderr)
             return 1
         with served(Path(folder)) as address, browser(executable) as launched:
-            page = launched.new_page(viewport={"width": 1280, "height": 860}, color_scheme="light", reduced_motion="reduce")
+            page = launched.new_page(viewport={"width": 1280, "height": 1080}, color_scheme="light", reduced_motion="reduce")
             page.goto(f"{address}/{GUIDE}", wait_until="networkidle")
             page.screenshot(path=picture)
     print(picture.relative_to(ROOT))
