@@ -76,12 +76,13 @@ def build_guide(catalog: Catalog, model_name: str, card_name: str) -> Guide:
     values = values_of(sources, subject, marks, drawn)
     body = rendered(sources.templates, "guide.md.j2", values)
     ledger = Ledger.of(description(sources), book, marks.claims.values(), sources.facts)
-    tail = rendered(sources.templates, "ledger.md.j2", ledger_values(ledger, marks, card_name))
+    tail = rendered(sources.templates, "ledger.md.j2", ledger_values(ledger, card_name))
     page = tidied(body + "\n" + tail)
-    lint(page, ledger, Allowed(tuple(proper_names(sources)), frozenset(marks.quotes), frozenset(marks.days)), file=f"site/guides/{model_name}/{card_name}.md")
-    folder = f"guides/{model_name}/{card_name}"
-    files = {f"{folder}.md": page, f"{folder}/guide.json": ledger.json()}
-    files |= {f"{folder}/{name}.svg": picture.svg for name, picture in drawn.items()}
+    beside = {f"{card_name}/guide.json": ledger.json()} | {f"{card_name}/{name}.svg": picture.svg for name, picture in drawn.items()}
+    allowed = Allowed(tuple(proper_names(sources)), frozenset(marks.quotes), frozenset(marks.days), frozenset(beside))
+    folder = f"guides/{model_name}"
+    lint(page, ledger, allowed, file=f"site/{folder}/{card_name}.md")
+    files = {f"{folder}/{card_name}.md": page} | {f"{folder}/{name}": text for name, text in beside.items()}
     return Guide(model_name, card_name, files, ledger, sources.facts)
 
 

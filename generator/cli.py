@@ -83,7 +83,9 @@ def _parser() -> argparse.ArgumentParser:
     _json(build)
     build.set_defaults(run=_build)
 
-    explain = commands.add_parser("explain", help="where a number of a guide comes from", description="Print a number's derivation, or the whole ledger.")
+    explain = commands.add_parser(
+        "explain", help="where a number of a guide comes from", description="Print a number's derivation, or the whole ledger."
+    )
     _pair(explain)
     explain.add_argument("key", nargs="?", metavar="KEY", help="a number's key in the ledger, such as budget.total")
     _json(explain)
@@ -98,7 +100,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     plan.add_argument("source", nargs="?", metavar="SOURCE", help="MODEL/CARD of a recipe, a GGUF file, or hf://owner/repository/file.gguf")
     plan.add_argument("--card", help="a card of the catalogue to hold the plan against")
-    plan.add_argument("--policy", choices=["engine", "published"], default="engine", help="where the input embedding counts (default: engine)")
+    plan.add_argument(
+        "--policy", choices=["engine", "published"], help="where the input embedding counts (default: a recipe's own, else engine)"
+    )
     plan.add_argument("--program", default="llama-server", help="the program that would run it (default: llama-server)")
     plan.add_argument("--gpus", type=int, default=1, metavar="N", help="devices beside the host (default: 1)")
     plan.add_argument("--build", metavar="BUILD", help="the engine's build, where rules differ")
@@ -122,7 +126,9 @@ def _parser() -> argparse.ArgumentParser:
     lock = commands.add_parser("lock", help="write a model's lock from its spec and headers")
     lock.add_argument("model", metavar="MODEL")
     lock.add_argument("--header", action="append", default=[], metavar="QUANT=FILE", help="read the header of a quant from this file")
-    lock.add_argument("--origin", choices=["header", "reconstructed"], default="header", help="what kind of header that is (default: header)")
+    lock.add_argument(
+        "--origin", choices=["header", "reconstructed"], default="header", help="what kind of header that is (default: header)"
+    )
     lock.add_argument("--note", default="", help="what a reader must know of it")
     _now(lock)
     lock.set_defaults(run=_lock)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from hashlib import sha256
@@ -155,7 +155,7 @@ class Facts:
     def __contains__(self, key: str) -> bool:
         return key in self._by_key
 
-    def __iter__(self) -> Iterable[Fact]:  # type: ignore[override]
+    def __iter__(self) -> Iterator[Fact]:
         return iter(self._by_key.values())
 
     def __len__(self) -> int:
@@ -207,7 +207,7 @@ class Lock:
         return write_whole(path, self.text())
 
     def _content(self) -> dict[str, dict[str, object]]:
-        return {fact.key: fact.as_dict() for fact in self.facts}  # type: ignore[attr-defined]
+        return {fact.key: fact.as_dict() for fact in self.facts}
 
     @staticmethod
     def read(path: Path) -> Lock:
@@ -224,7 +224,9 @@ class Lock:
             raise LockError(f"this is no lock of format {LOCK_FORMAT} (found {found!r})", where=str(path), remedy=remedy)
         facts = rows.get("facts")
         if not isinstance(facts, dict) or rows.get("digest") != _digest(str(rows.get("subject")), facts):
-            raise LockError("the content does not match its digest: the lock was edited by hand or merged badly", where=str(path), remedy=remedy)
+            raise LockError(
+                "the content does not match its digest: the lock was edited by hand or merged badly", where=str(path), remedy=remedy
+            )
         return Lock(str(rows["subject"]), Facts(Fact.from_dict(key, value) for key, value in facts.items()))
 
 
@@ -261,5 +263,9 @@ def _value(value: object) -> str:
     if isinstance(value, list) and value and all(isinstance(row, list) for row in value):
         return "[\n" + ",\n".join(f"    {json.dumps(row, ensure_ascii=False)}" for row in value) + "\n   ]"
     if isinstance(value, dict) and len(value) > 4:
-        return "{\n" + ",\n".join(f"    {json.dumps(key)}: {json.dumps(item, ensure_ascii=False)}" for key, item in sorted(value.items())) + "\n   }"
+        return (
+            "{\n"
+            + ",\n".join(f"    {json.dumps(key)}: {json.dumps(item, ensure_ascii=False)}" for key, item in sorted(value.items()))
+            + "\n   }"
+        )
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -23,9 +23,7 @@ class HeaderMismatchError(InputError):
     """A header that is not the one of the file the spec names."""
 
 
-def lock_model(
-    catalog: Catalog, name: str, headers: Mapping[str, str], *, origin: str, note: str, today: date
-) -> tuple[Path, bool]:
+def lock_model(catalog: Catalog, name: str, headers: Mapping[str, str], *, origin: str, note: str, today: date) -> tuple[Path, bool]:
     """Write the lock of a model; give its path and whether it changed.
 
     `headers` are files by quant, `origin` what kind of header they are (`header` or `reconstructed`), `note` what a reader

@@ -228,6 +228,10 @@ class Quantity:
             raise UnitError(f"cannot count '{unit}' in a value in '{self.unit}'")
         return self / Quantity.constant(1, unit, why)
 
+    def length(self) -> Quantity:
+        """Give how many values a list has."""
+        return Quantity(_length([self.value]), ONE, Operation("count", (self,), _length))
+
     @property
     def number(self) -> Number:
         """The value as one number; an error when it is a list."""
@@ -309,14 +313,14 @@ def largest(parts: Iterable[Quantity]) -> Quantity:
     """Give the largest of some quantities of one unit."""
     operands = tuple(parts)
     best = reduce(lambda left, right: right if left < right else left, operands)
-    return Quantity(best.number, best.unit, Operation("max", operands, lambda values: max(map(_scalar, values))))
+    return Quantity(best.number, best.unit, Operation("max", operands, lambda values: max(map(scalar, values))))
 
 
 def smallest(parts: Iterable[Quantity]) -> Quantity:
     """Give the smallest of some quantities of one unit."""
     operands = tuple(parts)
     best = reduce(lambda left, right: right if right < left else left, operands)
-    return Quantity(best.number, best.unit, Operation("min", operands, lambda values: min(map(_scalar, values))))
+    return Quantity(best.number, best.unit, Operation("min", operands, lambda values: min(map(scalar, values))))
 
 
 def derived(value: Value, unit: Unit, inputs: Iterable[Quantity], evaluate: Callable[[Sequence[Value]], Value], words: str) -> Quantity:
@@ -400,35 +404,40 @@ def _quantity(value: Quantity | int) -> Quantity:
     return value if isinstance(value, Quantity) else Quantity.constant(value)
 
 
-def _scalar(value: Value) -> Number:
+def scalar(value: Value) -> Number:
+    """Give a value that is one number. Raises UnitError for a list."""
     if isinstance(value, tuple):
         raise UnitError("a list where one number was expected")
     return value
 
 
 def _add(values: Sequence[Value]) -> Value:
-    return _exact(_scalar(values[0]) + _scalar(values[1]))
+    return _exact(scalar(values[0]) + scalar(values[1]))
 
 
 def _subtract(values: Sequence[Value]) -> Value:
-    return _exact(_scalar(values[0]) - _scalar(values[1]))
+    return _exact(scalar(values[0]) - scalar(values[1]))
 
 
 def _multiply(values: Sequence[Value]) -> Value:
-    return _exact(_scalar(values[0]) * _scalar(values[1]))
+    return _exact(scalar(values[0]) * scalar(values[1]))
 
 
 def _divide(values: Sequence[Value]) -> Value:
-    return _exact(Fraction(_scalar(values[0])) / _scalar(values[1]))
+    return _exact(Fraction(scalar(values[0])) / scalar(values[1]))
 
 
 def _round_up(values: Sequence[Value]) -> Value:
-    step = _scalar(values[1])
-    return _exact(ceil(Fraction(_scalar(values[0])) / step) * step)
+    step = scalar(values[1])
+    return _exact(ceil(Fraction(scalar(values[0])) / step) * step)
+
+
+def _length(values: Sequence[Value]) -> Value:
+    return len(values[0]) if isinstance(values[0], tuple) else 1
 
 
 def _sum(values: Sequence[Value]) -> Value:
-    return _exact(sum(map(_scalar, values)))
+    return _exact(sum(map(scalar, values)))
 
 
 _BINDING = {"+": 1, "-": 1, "*": 2, "/": 2}

@@ -16,7 +16,7 @@ from generator.guide.numbers import Subject
 from generator.guide.pictures import Picture
 from generator.memory.budget import Policy
 from generator.memory.settings import to_arguments
-from generator.specs import Card, Engine, Fallback, Issue, Model, Recipe
+from generator.specs import Card, Citation, Engine, Fallback, Issue, Model, Recipe, Setting
 
 CARD_ROWS = (
     ("memory", "Memory"),
@@ -69,6 +69,7 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "n": marks.number,
         "cite": marks.cite,
         "checked": marks.checked,
+        "holds": marks.holds,
         "citation_quote": lambda name: sources.engine.citation(name).quote,
         "prose": _prose(sources, marks),
         "command": lambda fallback=None: command(sources, fallback),
@@ -90,7 +91,7 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "draft": _draft(sources.recipe),
         "figures": {name: {"alt": picture.alt, "path": f"{sources.card.name}/{name}.svg"} for name, picture in drawn.items()},
         "issues_at": _issues(sources, marks),
-        "uncited": lambda: [code(path) for path in sorted({citation.path for citation in marks.uncited.values()})],
+        "uncited": lambda: [_uncited(citation) for _, citation in sorted(marks.uncited.items())],
         "oldest_check": lambda: _day(marks, 0),
         "newest_check": lambda: _day(marks, -1),
     }
@@ -105,8 +106,8 @@ def command(sources: Sources, fallback: Fallback | None = None) -> str:
     """Give the command a reader copies, with a fallback's settings laid over the recipe's."""
     settings = dict(sources.recipe.settings)
     if fallback is not None:
-        settings = {name: value for name, value in settings.items() if name not in {"temp", "top_p", "top_k", "repeat_penalty"}}
-        settings |= fallback.settings
+        address: dict[str, Setting] = {name: settings.pop(name) for name in ("host", "port") if name in settings}
+        settings = {**settings, **fallback.settings, **address}
     words = [shlex.join(argument) for argument in to_arguments(settings)]
     return " \\\n    ".join(["./build/bin/llama-server", f"-m {shlex.quote(model_path(sources))}", *words])
 
@@ -195,7 +196,7 @@ def _told(issue: Issue, marks: Marks) -> str:
         if name not in issue.sections or (name == "if closed" and not closed):
             continue
         text = marks.prose(issue.sections[name], issue, issue.prefix)
-        lead = {"advice": f"What to do on {marks.names['card']}."}.get(name, open_words.get(name, ""))
+        lead = {"advice": f"What to do on the {marks.names['card']}."}.get(name, open_words.get(name, ""))
         joint = "\n\n" if text.startswith(("-", "1.", "|", "```")) else " "
         parts.append(f"**{lead}**{joint}{text}" if lead else text)
     return "\n\n".join(parts)
@@ -256,7 +257,7 @@ def _card_facts(sources: Sources, marks: Marks) -> list[dict[str, str]]:
     for name, words in CARD_ROWS:
         key = f"card.{name}"
         if key in sources.facts and sources.facts[key].known:
-            rows.append({"name": words, "text": marks.fact(key), "checked": marks.checked(key)})
+            rows.append({"name": words, "text": marks.fact(key), "checked": marks.day(key)})
     return rows
 
 
@@ -295,6 +296,13 @@ def _draft(recipe: Recipe) -> dict[str, object] | None:
         return None
     name = recipe.draft.type_k if recipe.draft.type_k == recipe.draft.type_v else f"{recipe.draft.type_k}/{recipe.draft.type_v}"
     return {"n_max": recipe.draft.n_max, "cache_key": f"draft.kv_{name}", "type_k": recipe.draft.type_k}
+
+
+def _uncited(citation: Citation) -> str:
+    """Name a place of the engine's source whose line was not read at the pin, and where it was read instead."""
+    elsewhere = citation.read_elsewhere
+    said = f", line {code(str(elsewhere.line))} of {code(elsewhere.source)}" if elsewhere else ""
+    return f"{code(citation.pattern)} in {code(citation.path)}{said}"
 
 
 def _day(marks: Marks, position: int) -> str:

@@ -18,6 +18,7 @@ from generator.quantity import (
     BYTE_PER_TOKEN,
     ONE,
     SECOND,
+    TOKEN,
     Constant,
     Leaf,
     Quantity,
@@ -81,9 +82,9 @@ class Book:
 
 def usual_show(quantity: Quantity) -> Show:
     """Give how a quantity is shown when nobody said: sizes in GiB or MiB, times in ms, ratios with two digits."""
-    values = quantity.value if isinstance(quantity.value, tuple) else (quantity.value,)
+    values: tuple[int | Fraction, ...] = quantity.value if isinstance(quantity.value, tuple) else (quantity.value,)
     whole = all(isinstance(value, int) for value in values)
-    size = max((abs(value) for value in values), default=0)
+    size: int | Fraction = max((abs(value) for value in values), default=0)
     if quantity.unit == BYTE:
         if isinstance(quantity.value, tuple) or size < 2**20:
             return Show("B", 0)
@@ -94,6 +95,8 @@ def usual_show(quantity: Quantity) -> Show:
         return Show("GB/s", 1)
     if quantity.unit == SECOND:
         return Show("ms", 2)
+    if quantity.unit == TOKEN:
+        return Show("tokens", 0 if whole else 2)
     if quantity.unit == ONE:
         return Show("", 0 if whole else 2)
     return Show(str(quantity.unit), 0 if whole else 2)
@@ -153,7 +156,7 @@ class Ledger:
     def of(recipe: Mapping[str, object], book: Book, claims: Iterable[Claim], facts: Facts) -> Ledger:
         """Collect a guide's numbers and everything they follow from, down to facts; `dates` are (address, day) of the facts."""
         rows: dict[str, Row] = {}
-        for key, quantity in book.numbers.items():
+        for quantity in book.numbers.values():
             _collect(quantity, rows, book)
         return Ledger(recipe, rows, {claim.id: claim for claim in claims}, frozenset(_dates(facts)))
 
@@ -210,8 +213,7 @@ def _collect(quantity: Quantity, rows: dict[str, Row], book: Book) -> Row | None
 def _leaf_row(quantity: Quantity, leaf: Leaf, book: Book) -> Row:
     fact = leaf.fact
     assert isinstance(fact, Fact)
-    label = f"{leaf.label}" if leaf.label else ""
-    note = "; ".join(part for part in (label, fact.note) if part)
+    note = leaf.label or fact.note
     return Row(quantity.key, quantity, _display(quantity, book), fact.origin, "", (), (fact.source,), fact.checked, note)
 
 

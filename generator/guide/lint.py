@@ -8,7 +8,7 @@ a quotation the guide has registered; a registered name (the card's, the model's
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,9 +22,13 @@ if TYPE_CHECKING:
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TRACKER = re.compile(r"https://github\.com/[^/]+/[^/]+/(?:issues|pull|discussions)/(\d+)$")
 _ANCHOR = re.compile(r'<a id="([^"]+)">')
-_HARMLESS = re.compile(r'<a id="[^"]+">|</a>|<!--.*?-->|<br ?/?>', re.S)
+_HARMLESS = re.compile(r'<a id="[^"]+">|</a>|<!--.*?-->|<br ?/?>', re.DOTALL)
 _QUOTED = re.compile(r"“([^”]*)”")
 _LOCAL = "#"
+_CODE = "\x00"
+"""Stands for a code span in the text of a block or link."""
+_NOTHING_BEHIND = "a number that nothing stands behind"
+_SAFE = ("https://", "http://", _LOCAL)
 
 
 class LintErrors(GenError):
@@ -45,11 +49,12 @@ class LintErrors(GenError):
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What a page may say that is in no ledger: proper names, quotations word for word, and days by address."""
+    """What a page may say that is in no ledger: proper names, quotations word for word, days by address, and files beside it."""
 
     names: tuple[str, ...] = ()
     quotes: frozenset[str] = frozenset()
     days: frozenset[tuple[str, str]] = frozenset()
+    files: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -60,19 +65,19 @@ class _Block:
     kind: str
     loose: list[str] = field(default_factory=list)
     links: list[tuple[str, str]] = field(default_factory=list)
+    images: list[str] = field(default_factory=list)
     anchors: list[str] = field(default_factory=list)
     raw: list[str] = field(default_factory=list)
 
 
 def lint(page: str, ledger: Ledger, allowed: Allowed, *, file: str) -> None:
     """Check a rendered page. Raises LintErrors with every problem; `file` names the page in them."""
-    blocks = list(_blocks(page))
-    anchors = {anchor for block in blocks for anchor in block.anchors}
-    problems: list[Problem] = []
-    problems += _heading_problems(page, file)
+    tokens = _tokens(page)
+    blocks = list(_blocks(tokens))
+    checker = _Checker(ledger, allowed, file, frozenset(anchor for block in blocks for anchor in block.anchors))
+    problems = [*checker.headings(tokens), *checker.claims(blocks)]
     for block in blocks:
-        problems += _block_problems(block, ledger, allowed, anchors, file)
-    problems += _claim_problems(blocks, ledger, file)
+        problems += checker.block(block)
     if problems:
         raise LintErrors(sorted(problems, key=lambda problem: problem.line))
 
@@ -81,15 +86,19 @@ def lint(page: str, ledger: Ledger, allowed: Allowed, *, file: str) -> None:
 
 
 def _tokens(page: str) -> list[Token]:
+    """Parse a page; addresses are left as they are written, since they are compared and not followed."""
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark").enable("table").parse(page)
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.normalizeLink = str  # type: ignore[method-assign, assignment]
+    parser.validateLink = bool  # type: ignore[method-assign, assignment]
+    return parser.parse(page)
 
 
-def _blocks(page: str) -> Iterator[_Block]:
+def _blocks(tokens: list[Token]) -> Iterator[_Block]:
     row: _Block | None = None
     last = ""
-    for token in _tokens(page):
+    for token in tokens:
         line = (token.map[0] + 1) if token.map else 0
         if token.type == "tr_open":
             row = _Block(line, "row")
@@ -117,18 +126,19 @@ def _inline(children: list[Token], block: _Block) -> None:
             href, text = str(token.attrGet("href") or ""), ""
         elif token.type == "link_close":
             block.links.append((href, text))
-            loose.append("\x00")
+            loose.append(_CODE)
             href = ""
         elif token.type == "html_inline":
             _html(token.content, block)
         elif token.type == "image":
+            block.images.append(str(token.attrGet("src")))
             loose.append(token.content)
         else:
-            piece = {"softbreak": " ", "hardbreak": " ", "code_inline": "\x00"}.get(token.type, token.content)
+            piece = {"softbreak": " ", "hardbreak": " ", "code_inline": _CODE}.get(token.type, token.content)
             if href:
                 text += token.content if token.type == "code_inline" else piece
                 if token.type == "code_inline":
-                    text = "\x00" + text
+                    text = _CODE + text
             else:
                 loose.append(piece)
     block.loose.append("".join(loose))
@@ -143,92 +153,105 @@ def _html(content: str, block: _Block) -> None:
 
 # --- problems ------------------------------------------------------------------------------------
 
-
-def _heading_problems(page: str, file: str) -> Iterator[Problem]:
-    level = 0
-    for token in _tokens(page):
-        if token.type != "heading_open":
-            continue
-        here = int(token.tag[1:])
-        if here > level + 1:
-            line = token.map[0] + 1 if token.map else 0
-            yield Problem(file, line, "", f"a heading of level {here} follows one of level {level}", "do not skip a level")
-        level = here
-
-
-def _block_problems(block: _Block, ledger: Ledger, allowed: Allowed, anchors: set[str], file: str) -> Iterator[Problem]:
-    for raw in block.raw:
-        yield Problem(file, block.line, "", f"raw HTML: {raw[:60]!r}", "write Markdown")
-    for text in block.loose:
-        for digits in _stray(text, allowed):
-            yield Problem(file, block.line, "", f"a number that nothing stands behind: {digits!r}", _NUMBER_REMEDY)
-    dated = any(_ISO_DATE.search(text) for href, text in block.links if not href.startswith(_LOCAL))
-    for href, text in block.links:
-        if href.startswith(_LOCAL):
-            yield from _local_problems(block, href[1:], text, ledger, allowed, anchors, file)
-        else:
-            yield from _external_problems(block, href, text, ledger, allowed, file)
-            if _TRACKER.search(href) and not dated:
-                yield Problem(file, block.line, "", f"a tracker thread without the date it was checked: {href}", "give the date beside it")
-
-
 _NUMBER_REMEDY = "let a quantity, a fact or a quotation say it; versions, flags and code belong in `code`"
 
 
-def _stray(text: str, allowed: Allowed) -> list[str]:
-    """Give the words with digits that remain once quotations and names are taken out."""
-    text = _QUOTED.sub(lambda match: "" if match[1] in allowed.quotes else match[0], text)
-    for name in sorted(allowed.names, key=len, reverse=True):
-        text = text.replace(name, "")
-    return [word.strip("\x00.,;:()") for word in text.split() if any(character.isdecimal() for character in word)]
+@dataclass(slots=True)
+class _Checker:
+    """What a page is held against, and the rules; each method gives the problems of one part."""
 
+    ledger: Ledger
+    allowed: Allowed
+    file: str
+    anchors: frozenset[str]
+    days: dict[str, set[str]] = field(default_factory=dict)
 
-def _local_problems(
-    block: _Block, key: str, text: str, ledger: Ledger, allowed: Allowed, anchors: set[str], file: str
-) -> Iterator[Problem]:
-    if key not in anchors:
-        yield Problem(file, block.line, "", f"a link to '#{key}', which is nowhere on the page", "link to an anchor that exists")
-    elif key in ledger.rows:
-        row = ledger.rows[key]
-        dated = bool(row.checked) and text == str(row.checked)
-        if not text.startswith("\x00") and not dated and not shows(text, row.quantity) and _stray(text, allowed):
-            display = row.display
-            yield Problem(file, block.line, "", f"'{text}' is not what the ledger has under '{key}' ({display})", _NUMBER_REMEDY)
-    elif not text.startswith("\x00"):
-        for digits in _stray(text, allowed):
-            yield Problem(file, block.line, "", f"a number that nothing stands behind: {digits!r}", _NUMBER_REMEDY)
+    def __post_init__(self) -> None:
+        for url, day in self.ledger.dates | self.allowed.days:
+            self.days.setdefault(url, set()).add(day)
 
+    def headings(self, tokens: list[Token]) -> Iterator[Problem]:
+        """No level is skipped."""
+        level = 0
+        for token in tokens:
+            if token.type != "heading_open":
+                continue
+            here = int(token.tag[1:])
+            if here > level + 1:
+                line = token.map[0] + 1 if token.map else 0
+                yield self._problem(line, f"a heading of level {here} follows one of level {level}", "do not skip a level")
+            level = here
 
-def _external_problems(block: _Block, href: str, text: str, ledger: Ledger, allowed: Allowed, file: str) -> Iterator[Problem]:
-    if text.startswith("\x00") or not any(character.isdecimal() for character in text):
-        return
-    tracker = _TRACKER.search(href)
-    rest = text.replace(f"#{tracker[1]}", "") if tracker else text
-    dates = _ISO_DATE.findall(rest)
-    known = _dates(ledger, allowed)
-    for day in dates:
-        if day not in known.get(href, set()):
-            yield Problem(file, block.line, "", f"nothing was read at {href} on {day}", "a date comes from the fact it dates")
-    for digits in _stray(_ISO_DATE.sub("", rest), allowed):
-        yield Problem(file, block.line, "", f"a number that nothing stands behind: {digits!r}", _NUMBER_REMEDY)
+    def claims(self, blocks: list[_Block]) -> Iterator[Problem]:
+        """Every claim of the ledger is on the page, and its block links a source of it with a date."""
+        where = {anchor: block for block in blocks for anchor in block.anchors}
+        for claim in self.ledger.claims.values():
+            block = where.get(f"claim.{claim.id}")
+            if block is None:
+                yield self._problem(0, f"the claim '{claim.id}' is in the ledger and not on the page", "say it, or drop it")
+                continue
+            urls = {source.url for source in claim.sources}
+            if not any(href in urls and _ISO_DATE.search(text) for href, text in block.links):
+                message = f"the claim '{claim.id}' stands without its date and source"
+                yield self._problem(block.line, message, "link the date it was checked")
 
+    def block(self, block: _Block) -> Iterator[Problem]:
+        """No raw HTML, no foreign picture, no number that nothing stands behind, no thread without a date."""
+        for raw in block.raw:
+            yield self._problem(block.line, f"raw HTML: {raw[:60]!r}", "write Markdown")
+        for source in block.images:
+            if source not in self.allowed.files:
+                yield self._problem(block.line, f"a picture that is not among the guide's files: {source!r}", "draw it, or drop it")
+        for text in block.loose:
+            yield from self._numbers(block.line, text)
+        for href, text in block.links:
+            yield from self._link(block.line, href, text)
+        dated = any(_ISO_DATE.search(text) for href, text in block.links if not href.startswith(_LOCAL))
+        for href, _ in block.links:
+            if _TRACKER.search(href) and not dated:
+                yield self._problem(block.line, f"a tracker thread without the date it was checked: {href}", "give the date beside it")
 
-def _claim_problems(blocks: list[_Block], ledger: Ledger, file: str) -> Iterator[Problem]:
-    where = {anchor: block for block in blocks for anchor in block.anchors}
-    for claim in ledger.claims.values():
-        block = where.get(f"claim.{claim.id}")
-        if block is None:
-            yield Problem(file, 0, "", f"the claim '{claim.id}' is in the ledger and not on the page", "say it, or drop it")
-            continue
-        urls = {source.url for source in claim.sources}
-        dated = any(href in urls and _ISO_DATE.search(text) for href, text in block.links)
-        if not dated:
-            yield Problem(file, block.line, "", f"the claim '{claim.id}' stands without its date and source", "link the date it was checked")
+    def _link(self, line: int, href: str, text: str) -> Iterator[Problem]:
+        if href in self.allowed.files:
+            return
+        if not href.startswith(_SAFE):
+            yield self._problem(line, f"a link that is no web address: {href[:60]!r}", "link to https:// or to a place on the page")
+        elif href.startswith(_LOCAL):
+            yield from self._local(line, href[1:], text)
+        elif not text.startswith(_CODE):
+            yield from self._external(line, href, text)
 
+    def _local(self, line: int, key: str, text: str) -> Iterator[Problem]:
+        """A link to a row of the ledger says its value, or the day it was checked, or no number at all."""
+        if key not in self.anchors:
+            yield self._problem(line, f"a link to '#{key}', which is nowhere on the page", "link to an anchor that exists")
+            return
+        row = self.ledger.rows.get(key)
+        if text.startswith(_CODE) or (row is not None and (shows(text, row.quantity) or text == str(row.checked))):
+            return
+        for digits in self._stray(text):
+            said = f"'{text}' is not what the ledger has under '{key}' ({row.display})" if row else f"{_NOTHING_BEHIND}: {digits!r}"
+            yield self._problem(line, said, _NUMBER_REMEDY)
 
-def _dates(ledger: Ledger, allowed: Allowed) -> Mapping[str, set[str]]:
-    """Give, for each source address, the days on which something is known of it."""
-    found: dict[str, set[str]] = {}
-    for url, day in ledger.dates | allowed.days:
-        found.setdefault(url, set()).add(day)
-    return found
+    def _external(self, line: int, href: str, text: str) -> Iterator[Problem]:
+        """A link to a source says a day on which it was read, a thread's own number, or no number at all."""
+        tracker = _TRACKER.search(href)
+        rest = text.replace(f"#{tracker[1]}", "") if tracker else text
+        for day in _ISO_DATE.findall(rest):
+            if day not in self.days.get(href, set()):
+                yield self._problem(line, f"nothing was read at {href} on {day}", "a date comes from the fact it dates")
+        yield from self._numbers(line, _ISO_DATE.sub("", rest))
+
+    def _numbers(self, line: int, text: str) -> Iterator[Problem]:
+        for digits in self._stray(text):
+            yield self._problem(line, f"{_NOTHING_BEHIND}: {digits!r}", _NUMBER_REMEDY)
+
+    def _stray(self, text: str) -> list[str]:
+        """Give the words with digits that remain once quotations and names are taken out."""
+        text = _QUOTED.sub(lambda match: "" if match[1] in self.allowed.quotes else match[0], text)
+        for name in sorted(self.allowed.names, key=len, reverse=True):
+            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", text)
+        return [word.strip(f"{_CODE}.,;:()") for word in text.split() if any(character.isdecimal() for character in word)]
+
+    def _problem(self, line: int, message: str, remedy: str) -> Problem:
+        return Problem(self.file, line, "", message, remedy)

@@ -6,6 +6,7 @@ from other people (titles, quotations, names) is escaped for Markdown here.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -92,22 +93,27 @@ class Marks:
             return linked(str(value), fact.source.url)
         return code(str(value))
 
-    def checked(self, key: str) -> str:
-        """Give the day a fact was last checked, linked to where."""
+    def day(self, key: str) -> str:
+        """Give the day a fact was last checked, linked to where it was read, or to its row where no address is known."""
         fact = self.facts[key]
         if fact.checked is None:
             raise InputError(f"fact '{key}' was never checked, so no date can be given for it")
         if not fact.source.url:
             self._into_book(key)
             return linked(fact.checked.isoformat(), f"#{key}")
-        return "checked " + linked(fact.checked.isoformat(), fact.source.url)
+        return linked(fact.checked.isoformat(), fact.source.url)
+
+    def checked(self, key: str) -> str:
+        """Say when a fact was last checked."""
+        return f"checked {self.day(key)}"
 
     def _into_book(self, key: str) -> None:
         if key in self.book or key not in self.facts:
             return
         fact = self.facts[key]
         if isinstance(fact.value, int | float) and not isinstance(fact.value, bool):
-            self.book.add(key, fact.quantity(), fact.unit, _decimals(fact))
+            unit = {"B": None, "tok": None}.get(fact.unit, fact.unit)
+            self.book.add(key, fact.quantity(), unit, _decimals(fact))
 
     # claims, quotations, links
 
@@ -120,6 +126,13 @@ class Marks:
         if claim.checked is None:
             raise InputError(f"the claim '{id}' rests on a fact that was never checked")
         return f"{anchor(f'claim.{id}')}{claim.text}, checked {linked(claim.checked.isoformat(), claim.sources[0].url)}"
+
+    def holds(self, key: str) -> str:
+        """Say, as a claim, that a fact still had its value when it was last checked: what the sentence around it rests on."""
+        fact = self.facts[key]
+        text = f"{fact.note or key}: {fact.value} {fact.unit}".strip()
+        said = self.claim(key, text, f"{key} == {json.dumps(fact.value)}")
+        return said.replace(f"{text}, checked", "checked")
 
     def state(self, issue: Issue) -> str:
         """Say what state a thread is in, as a claim."""
@@ -184,9 +197,12 @@ class Marks:
             return f"{self.issue_link(issue)} ({self.state(issue)})"
         if word == "cite":
             return self.cite(rest)
-        if word == "checked":
-            return self.checked(self._key(rest, prefix))
-        raise InputError(f"there is no placeholder '{word}'", remedy="known: quote, issue, cite, checked, or the key of a fact or number")
+        if word in {"checked", "day", "claim"}:
+            say = {"checked": self.checked, "day": self.day, "claim": self.holds}[word]
+            return say(self._key(rest, prefix))
+        raise InputError(
+            f"there is no placeholder '{word}'", remedy="known: quote, issue, cite, checked, day, claim, or the key of a fact or number"
+        )
 
     def _resolve_word(self, content: str, spec: Spec, prefix: str) -> str:
         if content in self.names:
@@ -196,7 +212,7 @@ class Marks:
         if content == "checked":
             return self.checked(f"{prefix}.state")
         key, *how = content.split("|")
-        unit, digits = (how + [None, None])[:2]
+        unit, digits = [*how, None, None][:2]
         return self.fact(self._key(key, prefix), unit, int(digits) if digits else None)
 
     def _key(self, key: str, prefix: str) -> str:

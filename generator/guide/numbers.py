@@ -15,12 +15,12 @@ from generator.memory import kv_cache, recurrent
 from generator.memory.architectures import Layers, layers_of
 from generator.memory.budget import Policy, Pool, clears_by
 from generator.memory.compute import attention_scores
-from generator.memory.context import context_of
+from generator.memory.context import CELL_PADDING, context_of
 from generator.memory.host import entry_crossover, prompt_cache_limit
 from generator.memory.ladder import Caches, Rung, experts_up_to, shallowest
 from generator.memory.model import Model
 from generator.memory.settings import Settings
-from generator.quantity import BYTE, ONE, TOKEN, Quantity, derived, largest, total
+from generator.quantity import BYTE, ONE, TOKEN, Quantity, derived, largest, scalar, total
 from generator.specs import Recipe
 from generator.traffic import decode, prefill
 
@@ -73,7 +73,7 @@ def write_numbers(subject: Subject) -> Book:
     _traffic(book, subject)
     _draft(book, subject)
     _host(book, subject)
-    _prefill(book, subject)
+    _prefill(book)
     _quants(book, subject)
     return book
 
@@ -98,7 +98,7 @@ def _settings(book: Book, subject: Subject) -> None:
         if name == "cache_ram":
             fact = Fact(fact.key, value, "MiB", "declared", note="the recipe's cache_ram")
             book.add(fact.key, fact.quantity(), "MiB")
-        elif isinstance(value, int | float) and not isinstance(value, bool):
+        elif isinstance(value, int | float) and not isinstance(value, bool) and name != "port":
             quantity = Fact(fact.key, value, "tok" if unit == TOKEN else "", "declared", note=fact.note).quantity()
             digits = len(str(value).partition(".")[2])
             book.add(fact.key, quantity, "tokens" if unit == TOKEN else "", digits)
@@ -131,7 +131,9 @@ def _weights(book: Book, subject: Subject) -> None:
 def _experts(book: Book, subject: Subject) -> None:
     model = subject.model
     experts = model.experts()
-    count = derived(len(experts), ONE, [model.tensor_count], lambda _: len(experts), "tensors whose name matches the offload flag's expression")
+    count = derived(
+        len(experts), ONE, [model.tensor_count], lambda _: len(experts), "tensors whose name matches the offload flag's expression"
+    )
     book.add("experts.tensor_count", count)
     book.add("experts.all_blocks", model.size_of(experts, "routed experts of every block"))
     book.add("experts.share_of_resident", book["experts.loaded_blocks"] / book["weights.resident"], "%", 2)
@@ -156,7 +158,7 @@ def _count(sizes: Iterable[Quantity], size: int, name: str) -> Quantity:
     parts = list(sizes)
     number = sum(int(part) == size for part in parts)
     pick = min if name == "small" else max
-    return derived(number, ONE, parts, lambda values: list(values).count(pick(values)), f"blocks of the {name} size")  # type: ignore[type-var, arg-type]
+    return derived(number, ONE, parts, lambda values: list(values).count(pick(values)), f"blocks of the {name} size")
 
 
 def _indices_of_largest(values: object) -> tuple[int, ...]:
@@ -168,9 +170,11 @@ def _caches(book: Book, subject: Subject) -> None:
     model, layers = subject.model, subject.layers
     blocks = derived(layers.attention, ONE, layers.inputs, layers.evaluate, layers.words)
     book.add("kv.full_attention_blocks", blocks)
-    book.add("kv.block_count", derived(len(layers.attention), ONE, [book["kv.full_attention_blocks"]], lambda v: len(v[0]), "number of blocks listed"))  # type: ignore[arg-type]
+    book.add("kv.block_count", book["kv.full_attention_blocks"].length())
     book.add("kv.elements_per_token", kv_cache.elements_per_token(model, layers.attention))
-    cells = book.add("kv.cells", context_of(model, subject.settings).total_cells, "tokens")
+    context = context_of(model, subject.settings)
+    one_stream = book["settings.n_ctx"].rounded_up(CELL_PADDING) if "settings.n_ctx" in book and int(context.streams) == 1 else None
+    cells = book.add("kv.cells", one_stream or context.total_cells, "tokens")
     for caches in subject.all_caches:
         name = "/".join(caches)
         book.add(f"kv.bytes_per_token.{name}", kv_cache.bytes_per_token(model, layers.attention, *caches))
@@ -182,7 +186,7 @@ def _caches(book: Book, subject: Subject) -> None:
 def _recurrent(book: Book, subject: Subject) -> None:
     layers = subject.layers
     block = book.add("recurrent.per_block", recurrent.bytes_per_block(layers), "MiB", 2)
-    book.add("recurrent.block_count", Quantity.constant(len(layers.recurrent), ONE, "loaded blocks that do not cache"))
+    book.add("recurrent.block_count", book["blocks.loaded"] - book["kv.block_count"])
     each = book.add("recurrent.per_sequence", block * book["recurrent.block_count"], "MiB", 1)
     book.add("recurrent.total", each * book["settings.n_parallel"], "MiB", 1)
 
@@ -285,9 +289,17 @@ def _traffic(book: Book, subject: Subject) -> None:
 
 def _steps(book: Book, subject: Subject) -> None:
     used, count = book["experts.used"], book["experts.count"]
-    steps = [book.add(f"traffic.step.{name}", decode.used_share(book[f"experts.block.{name}"], used, count), "MiB", 1) for name in ("small", "large")]
+    steps = [
+        book.add(f"traffic.step.{name}", decode.used_share(book[f"experts.block.{name}"], used, count), "MiB", 1)
+        for name in ("small", "large")
+    ]
     values = tuple(int(step) for step in steps)
-    book.add("traffic.step", derived(values, BYTE, steps, tuple, "host bytes a token added by a small, a large block"), "MiB", 1)
+    book.add(
+        "traffic.step",
+        derived(values, BYTE, steps, lambda sizes: tuple(map(scalar, sizes)), "host bytes a token added by a small, a large block"),
+        "MiB",
+        1,
+    )
     for index, kind in enumerate(subject.recipe.memory_kinds):
         transfers = Fact(f"memory.{index}.transfers", kind.transfers, "MT/s", "declared", note=f"rated transfers of {kind.name}")
         book.add(transfers.key, transfers.quantity(), "MT/s")
@@ -298,7 +310,7 @@ def _steps(book: Book, subject: Subject) -> None:
             book.add(f"memory.{index}.step.{name}", decode.step_time(book[f"traffic.step.{name}"], rate), "ms", 2)
 
 
-def _prefill(book: Book, subject: Subject) -> None:
+def _prefill(book: Book) -> None:
     count = book.add("prefill.passes", prefill.passes(book["settings.n_ctx"], book["settings.n_ubatch"]))
     book.add("prefill.moved", prefill.moved(book["weights.host"], count), "GiB", 0)
 

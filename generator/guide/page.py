@@ -5,24 +5,34 @@ from __future__ import annotations
 import re
 
 from generator.guide.ledger import Ledger, Row
-from generator.guide.marks import Marks, anchor, code, linked
+from generator.guide.marks import anchor, code, linked
 
 _BLANK = re.compile(r"\n{3,}")
-_TRAILING = re.compile(r"[ \t]+$", re.M)
+_TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 _ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
 _KEY = re.compile(r"\[([^\]\s]+)\]")
 
 
 def tidied(text: str) -> str:
     """Give a page with each anchor once, no runs of blank lines outside code blocks, and one final newline."""
-    seen: set[str] = set()
-    text = _ANCHOR.sub(lambda match: "" if match[1] in seen else seen.add(match[1]) or match[0], text)
-    pieces = re.split(r"(^```.*?^```$)", text, flags=re.M | re.S)
+    pieces = re.split(r"(^```.*?^```$)", _each_anchor_once(text), flags=re.MULTILINE | re.DOTALL)
     tidy = [piece if piece.startswith("```") else _BLANK.sub("\n\n", _TRAILING.sub("", piece)) for piece in pieces]
     return "".join(tidy).strip("\n") + "\n"
 
 
-def ledger_values(ledger: Ledger, marks: Marks, card: str) -> dict[str, object]:
+def _each_anchor_once(text: str) -> str:
+    seen: set[str] = set()
+
+    def kept(match: re.Match[str]) -> str:
+        if match[1] in seen:
+            return ""
+        seen.add(match[1])
+        return match[0]
+
+    return _ANCHOR.sub(kept, text)
+
+
+def ledger_values(ledger: Ledger, card: str) -> dict[str, object]:
     """Give what the ledger's template prints: a row for each number, a line for each claim."""
     rows = [
         {

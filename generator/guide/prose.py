@@ -5,6 +5,8 @@ Prose comes from YAML and Markdown files that strangers may send, so it is not a
     {budget.total} {budget.total|GiB|3}    a number or fact of the guide
     {quote works_off}                      a marked quotation with its source
     {issue 25060}  {cite fit_margin}       a link to a tracker thread, to the engine's source
+    {checked tier_peak} {day tier_peak}    when a fact was last checked, with and without the word
+    {claim ollama_tag}                     the same, as a claim that the fact still has its value
     {checked}  {state}  {model}  {card}  {build}
 
 Code spans and code blocks are left as they are.
@@ -18,7 +20,7 @@ from collections.abc import Callable
 from generator.errors import GenError, InputError
 from generator.specs import Prose
 
-_CODE = re.compile(r"(```.*?```|~~~.*?~~~|``[^`]*``|`[^`\n]*`)", re.S)
+_CODE = re.compile(r"(```.*?```|~~~.*?~~~|``[^`]*``|`[^`\n]*`)", re.DOTALL)
 _PLACEHOLDER = re.compile(r"\{([^{}\n]+)\}")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -61,18 +61,19 @@ def place(model: Model, settings: Settings, gpus: int, *, draft_head: bool) -> P
     count = int(model.block_count)
     layer_devices = tuple(_layer_device(index, count, settings, gpus) for index in range(count))
     output = _layer_device(count, count, settings, gpus)
-    return Placement(model, tuple(_placed(model, settings, gpus, layer_devices, output, draft_head)), layer_devices, output)
+    tensors = model.loaded(draft_head=draft_head)
+    return Placement(model, tuple(_placed(model, tensors, settings, gpus, (*layer_devices, output))), layer_devices, output)
 
 
-def _placed(
-    model: Model, settings: Settings, gpus: int, layer_devices: tuple[int, ...], output: int, draft_head: bool
-) -> Iterator[Placed]:
-    for tensor in model.loaded(draft_head=draft_head):
+def _placed(model: Model, tensors: Iterable[Tensor], settings: Settings, gpus: int, devices: tuple[int, ...]) -> Iterator[Placed]:
+    """Give each tensor its place; `devices` are those of the blocks, then that of the output layer."""
+    output = devices[-1]
+    for tensor in tensors:
         buffer_type = buffer_type_of(tensor.name, settings.overrides)
         if buffer_type is not None:
             yield Placed(tensor, _buffer_device(buffer_type, gpus))
         elif tensor.block is not None:
-            yield Placed(tensor, layer_devices[tensor.block])
+            yield Placed(tensor, devices[tensor.block])
         else:
             yield Placed(tensor, HOST if tensor.is_input else output)
     tied = model.named("token_embd.weight") if model.tied_embedding else None

@@ -70,11 +70,12 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The context of a draft head: its own cache in bytes. Its block is among the plan's weights, its copies of the
-    recurrent state among the plan's state."""
+    """The context of a draft head: its own cache in bytes.
+
+    Its block is among the plan's weights, its copies of the recurrent state among the plan's state.
+    """
 
     kv: int
-    recurrent: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,6 +158,16 @@ def to_arguments(settings: Mapping[str, object], program: str = "llama-server") 
     return [words for _, words in _written(settings, program)]
 
 
+def flags_of_recipe(settings: Mapping[str, object], over: Sequence[str], program: str = "llama-server") -> list[str]:
+    """Give the words of a recipe's settings without those that the flags in `over` set anew.
+
+    A second -ncmoe would only add to the first, so what is overridden has to be left out.
+    """
+    known = flags_of(program)
+    given = {known[word].names[0] for word in over if word in known}
+    return [word for words in to_arguments(settings, program) if known[words[0]].names[0] not in given for word in words]
+
+
 @dataclass(frozen=True, slots=True)
 class _Size:
     """A flag that sizes memory: the name to write it by, the recipe's name for it, the field it sets and how its value is read."""

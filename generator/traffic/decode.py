@@ -52,5 +52,3 @@ def step_time(step: Quantity, bandwidth: Quantity) -> Quantity:
 def memory_bandwidth(transfers: Quantity, channels: Quantity) -> Quantity:
     """Give a memory's rated bytes per second from transfers per second and 64-bit channels."""
     return transfers * Quantity.constant(8, BYTE, "bytes of a 64-bit channel") * channels
-
-

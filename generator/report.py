@@ -1,0 +1,252 @@
+"""What `gen plan` answers: a plan, a card to hold it against, and the ladder around it, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from generator.catalog import Catalog
+from generator.errors import InputError
+from generator.memory import kv_cache
+from generator.memory.architectures import layers_of
+from generator.memory.budget import Policy, Pool, clears_by, fits
+from generator.memory.compute import declared_reserve
+from generator.memory.context import context_of
+from generator.memory.ladder import Caches, Rung
+from generator.memory.model import Model
+from generator.memory.placement import place
+from generator.memory.plan import Device, Plan, make_plan
+from generator.memory.settings import Settings, flags_of_recipe, parse_flags
+from generator.planning import model_of, model_of_lock
+from generator.quantity import BYTE, Quantity, shown
+from generator.specs import Card
+
+FORMAT = 1
+CACHES: tuple[Caches, ...] = (("q8_0", "q8_0"), ("q8_0", "f16"), ("f16", "f16"))
+"""Pairs of cache types that the ladder shows beside the plan's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanReport:
+    """A plan held against a card.
+
+    `pool` is the card's memory (None without a card), `total` what the plan puts on the first device without working
+    buffers, under `policy`; `ladder` the rungs around it.
+    """
+
+    name: str
+    plan: Plan
+    policy: Policy
+    card: Card | None
+    pool: Pool | None
+    total: Quantity
+    ladder: tuple[Rung, ...]
+
+
+def planned(
+    source: str | None, flags: Sequence[str], *, card: str | None, policy: str | None, program: str, gpus: int, build: str | None
+) -> PlanReport:
+    """Give the report for a source and flags. Raises InputError and what opening and planning raise.
+
+    `source` is MODEL/CARD of a recipe, a GGUF file or a Hub reference; without one the flags must name a model. A recipe
+    brings its settings, card, build and policy; flags and options win over them.
+    """
+    if gpus < 0:
+        raise InputError(f"--gpus {gpus}: there are no fewer devices than none", remedy="give 0 or more")
+    pair = _recipe_named(source)
+    if pair is not None:
+        return _of_recipe(pair, flags, card, policy, program, gpus, build)
+    settings = parse_flags(flags, program)
+    name = source or settings.model or _hub_name(settings)
+    if name is None:
+        raise InputError(
+            "no model is named", remedy="gen plan MODEL/CARD, a GGUF file, or hf://owner/repository/file.gguf; or give -m in the flags"
+        )
+    plan = make_plan(model_of(name), settings, gpus=gpus, build=build)
+    return _report(name, plan, Policy(policy or Policy.ENGINE), Catalog.open().card(card) if card else None)
+
+
+def _recipe_named(source: str | None) -> tuple[str, str] | None:
+    if source is None or Path(source).exists() or source.count("/") != 1 or source.endswith((".gguf", ".head")) or ":" in source:
+        return None
+    model, _, card = source.partition("/")
+    return model, card
+
+
+def _of_recipe(
+    pair: tuple[str, str], flags: Sequence[str], card: str | None, policy: str | None, program: str, gpus: int, build: str | None
+) -> PlanReport:
+    catalog = Catalog.open()
+    recipe = catalog.recipe(*pair)
+    settings = parse_flags([*flags_of_recipe(recipe.settings, flags, program), *flags], program)
+    model = model_of_lock(catalog.lock(recipe.model), recipe.quant)
+    plan = make_plan(model, settings, gpus=gpus, build=build or recipe.build)
+    return _report("/".join(pair), plan, Policy(policy or recipe.budget.policy), catalog.card(card or recipe.card))
+
+
+def _hub_name(settings: Settings) -> str | None:
+    if settings.hf_repo and settings.hf_file:
+        return f"hf://{settings.hf_repo}/{settings.hf_file}"
+    return settings.hf_repo
+
+
+def _report(name: str, plan: Plan, policy: Policy, card: Card | None) -> PlanReport:
+    pool = Pool.of(card.facts["card.usable"].quantity(), declared_reserve()) if card else None
+    return PlanReport(name, plan, policy, card, pool, _on_card(plan, policy), tuple(_ladder(plan, policy)))
+
+
+def _on_card(plan: Plan, policy: Policy) -> Quantity:
+    """Give weights, cache and state on the first device, with the input embedding where the policy counts it."""
+    if not plan.gpus:
+        return plan.host.terms.weights + plan.host.terms.kv + plan.host.terms.recurrent
+    terms = plan.gpus[0].terms
+    total = terms.weights + terms.kv + terms.recurrent
+    return total + _input_embedding(plan.model) if policy is Policy.PUBLISHED else total
+
+
+def _input_embedding(model: Model) -> Quantity:
+    return model.size_of((tensor for tensor in model.tensors if tensor.is_input), "input embedding")
+
+
+# --- the ladder ----------------------------------------------------------------------------------
+
+
+def _ladder(plan: Plan, policy: Policy) -> Iterator[Rung]:
+    """Give the rungs around a plan on one device: depths of expert offload, contexts, and pairs of cache types."""
+    if len(plan.gpus) != 1:
+        return
+    settings, model = plan.settings, plan.model
+    layers = layers_of(model)
+    own = (settings.type_k, settings.type_v)
+    for depth, contexts in _rungs(plan):
+        placed = place(model, settings.with_n_cpu_moe(depth), 1, draft_head=settings.drafts_with_own_head)
+        weights = placed.weights(0, "on device 0")
+        if policy is Policy.PUBLISHED:
+            weights = weights + _input_embedding(model)
+        blocks = [block for block in layers.attention if placed.layer_devices[block] == 0 and settings.kv_offload]
+        for n_ctx in contexts:
+            context = context_of(model, replace(settings, n_ctx=n_ctx))
+            for caches in dict.fromkeys([own, *CACHES]):
+                cache = kv_cache.cache_bytes(kv_cache.bytes_per_token(model, blocks, *caches), context)
+                yield Rung(depth, n_ctx, caches, weights + cache + plan.gpus[0].terms.recurrent)
+
+
+def _rungs(plan: Plan) -> Iterator[tuple[int, list[int]]]:
+    """Give the depths of offload and their contexts.
+
+    Near the plan's depth they are half, once and twice its context, as far as the model was trained; every fourth depth has the
+    plan's context only. Depth 0 alone where there are no routed experts.
+    """
+    context = int(plan.context.asked)
+    trained = int(plan.model.number("context_length", context))
+    around = sorted({max(context // 2, 1), context, min(context * 2, max(trained, context))})
+    own, last = plan.settings.n_cpu_moe, int(plan.model.loaded_blocks)
+    near = range(max(own - 2, 0), min(own + 2, last) + 1) if plan.model.experts() else range(1)
+    far = range(0, last + 1, 4) if plan.model.experts() else range(0)
+    for depth in sorted({*near, *far}):
+        yield depth, around if depth in near else [context]
+
+
+# --- text and JSON -------------------------------------------------------------------------------
+
+
+def plan_as_text(report: PlanReport) -> Iterator[str]:
+    """Give the report as lines for a terminal."""
+    plan = report.plan
+    build = f" at {plan.build}" if plan.build else ""
+    yield f"{report.name}: {plan.model.architecture}, {plan.program}{build}, {shown(plan.context.asked, 'tokens')} in {plan.n_ctx:,} cells"
+    yield ""
+    yield f"{'device':8s} {'weights':>12s} {'cache':>12s} {'state':>12s} {'compute':>12s} {'total':>12s}"
+    for device in (plan.host, *plan.gpus):
+        yield _device_line(device)
+    if plan.draft is not None:
+        yield f"draft head: its own cache {_size(Quantity.constant(plan.draft.kv, BYTE))} beside the above"
+    yield "compute on a device is the engine's fitting margin, a reserve that is not derived here; none is counted on the host"
+    if report.pool is not None and report.card is not None:
+        yield ""
+        yield from _verdict(report, report.card, report.pool)
+    if report.ladder:
+        yield ""
+        yield from _ladder_lines(report)
+
+
+def _verdict(report: PlanReport, card: Card, pool: Pool) -> Iterator[str]:
+    left = clears_by(report.total, pool)
+    word = "fits" if fits(report.total, pool) else "does not fit"
+    yield f"{card.title}: {word}. {shown(report.total, 'GiB', 3)} under policy '{report.policy}', ceiling {shown(pool.ceiling, 'GiB', 3)}"
+    yield f"  ({shown(pool.usable, 'GiB', 1)} usable, {shown(pool.reserve, 'MiB', 0)} reserved), {shown(left, 'GiB', 3)} to spare"
+
+
+def _ladder_lines(report: PlanReport) -> Iterator[str]:
+    columns = list(dict.fromkeys(rung.caches for rung in report.ladder))
+    rows: dict[tuple[int, int], dict[Caches, Rung]] = {}
+    for rung in report.ladder:
+        rows.setdefault((rung.n_cpu_moe, rung.n_ctx), {})[rung.caches] = rung
+    yield f"weights, cache and state on the card, policy '{report.policy}'" + (", * over the ceiling" if report.pool else "")
+    yield f"{'-ncmoe':>7s} {'-c':>9s} " + " ".join(f"{'/'.join(pair):>13s}" for pair in columns)
+    own = (report.plan.settings.n_cpu_moe, int(report.plan.context.asked))
+    for key, cells in rows.items():
+        figures = [
+            shown(cells[pair].total, "GiB", 3) + ("*" if report.pool and not fits(cells[pair].total, report.pool) else " ")
+            for pair in columns
+        ]
+        yield f"{key[0]:7d} {key[1]:9d} " + " ".join(f"{figure:>13s}" for figure in figures) + ("  <" if key == own else "")
+
+
+def _device_line(device: Device) -> str:
+    terms = device.terms
+    figures = (terms.weights, terms.kv, terms.recurrent, terms.compute, terms.total)
+    return f"{device.name:8s} " + " ".join(f"{_size(figure):>12s}" for figure in figures)
+
+
+def _size(size: Quantity) -> str:
+    return shown(size, "GiB", 3) if int(size) >= 2**30 else shown(size, "MiB", 1)
+
+
+def plan_as_dict(report: PlanReport) -> dict[str, object]:
+    """Give the report for JSON; sizes are in bytes."""
+    plan = report.plan
+    rows: dict[str, object] = {
+        "format": FORMAT,
+        "source": report.name,
+        "architecture": plan.model.architecture,
+        "program": plan.program,
+        "build": plan.build,
+        "n_ctx": plan.n_ctx,
+        "n_ctx_seq": plan.n_ctx_seq,
+        "policy": str(report.policy),
+        "devices": [_device(device) for device in (plan.host, *plan.gpus)],
+        "draft": {"kv": plan.draft.kv} if plan.draft else None,
+        "on_card": int(report.total),
+        "ladder": [_rung(rung, report.pool) for rung in report.ladder],
+    }
+    if report.card is not None and report.pool is not None:
+        pool = report.pool
+        rows["card"] = {
+            "name": report.card.name,
+            "usable": int(pool.usable),
+            "reserve": int(pool.reserve),
+            "ceiling": int(pool.ceiling),
+            "slack": int(clears_by(report.total, pool)),
+            "fits": fits(report.total, pool),
+        }
+    return rows
+
+
+def _device(device: Device) -> dict[str, object]:
+    figures = {name: getattr(device, name) for name in ("weights", "kv", "recurrent", "compute", "total")}
+    return {"name": device.name, **figures}
+
+
+def _rung(rung: Rung, pool: Pool | None) -> dict[str, object]:
+    rows: dict[str, object] = {
+        "n_cpu_moe": rung.n_cpu_moe,
+        "n_ctx": rung.n_ctx,
+        "type_k": rung.caches[0],
+        "type_v": rung.caches[1],
+        "total": int(rung.total),
+    }
+    if pool is not None:
+        rows["fits"] = fits(rung.total, pool)
+    return rows
