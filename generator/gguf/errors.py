@@ -69,13 +69,17 @@ class BigEndian(GgufError):
 
 
 class Truncated(GgufError):
-    """The file ends inside the header: `wanted` bytes were to be read at `offset`, but it has `size` in all."""
+    """The file ends inside the header: `wanted` bytes were to be read at `offset`, but it has `size` in all.
 
-    def __init__(self, *, name: str, offset: int, wanted: int, size: int) -> None:
+    `size` is None where the source does not tell it, and the end was jumped over.
+    """
+
+    def __init__(self, *, name: str, offset: int, wanted: int, size: int | None) -> None:
         self.wanted = wanted
         self.size = size
+        known = "" if size is None else f", but it has {size:,} in all"
         super().__init__(
-            f"the file ends inside its header: {wanted:,} bytes are needed here, but it has {size:,} in all",
+            f"the file ends inside its header: {wanted:,} bytes are needed here{known}",
             name=name,
             offset=offset,
             remedy="the file is cut or still being downloaded: download it again",

@@ -144,10 +144,11 @@ class Stream:
         self._check_end(count)
         end = self._base + len(self.buffer)
         expected = self.offset + max(count, likely + self.follows) + READ_AHEAD
-        length = max(missing, min(expected - end, self._largest))
+        length = max(missing, min(expected, self._longest, end + self._largest) - end)
         more = self._source.read(end, length)
         if len(more) < missing:
-            raise Truncated(name=self.name, offset=self.offset, wanted=count, size=end + len(more))
+            seen = end + len(more) if more or self.buffer or not end else None
+            raise Truncated(name=self.name, offset=self.offset, wanted=count, size=self.size or seen)
         self._base = self.offset
         self.buffer = self.buffer[self.position :] + more
         self.position = 0

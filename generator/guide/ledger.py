@@ -84,7 +84,7 @@ def usual_show(quantity: Quantity) -> Show:
     """Give how a quantity is shown when nobody said: sizes in GiB or MiB, times in ms, ratios with two digits."""
     values: tuple[int | Fraction, ...] = quantity.value if isinstance(quantity.value, tuple) else (quantity.value,)
     whole = all(isinstance(value, int) for value in values)
-    size: int | Fraction = max((abs(value) for value in values), default=0)
+    size = max((abs(Fraction(value)) for value in values), default=Fraction(0))
     if quantity.unit == BYTE:
         if isinstance(quantity.value, tuple) or size < 2**20:
             return Show("B", 0)

@@ -117,7 +117,8 @@ def make_plan(model: Model, settings: Settings, *, gpus: int = 1, build: str | N
     devices = tuple(
         Device(f"gpu{index}", _terms(model, settings, layers, context, placement, index, declared_reserve())) for index in range(gpus)
     )
-    draft = _draft(model, settings, layers, context) if drafts else None
+    own_context = drafts and settings.model_draft is None and settings.hf_repo_draft is None
+    draft = _draft(model, settings, layers, context) if own_context else None
     return Plan(model, settings, settings.program, build, context, placement, host, devices, draft)
 
 
@@ -133,7 +134,7 @@ def _terms(
     states = tuple(block for block in layers.recurrent if here(block))
     per_token = kv_cache.bytes_per_token(model, attention, settings.type_k, settings.type_v)
     per_block = recurrent.bytes_per_block(layers)
-    state = recurrent.state_bytes(per_block, len(states), context, settings.spec_draft_n_max if settings.drafts_with_own_head else 0)
+    state = recurrent.state_bytes(per_block, len(states), context, settings.rollback_depth)
     words = "in host memory" if device == HOST else f"on device {device}"
     return Terms(placement.weights(device, words), kv_cache.cache_bytes(per_token, context), state, compute)
 

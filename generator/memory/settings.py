@@ -21,6 +21,10 @@ FIT_FULL_CONTEXT = 2**32 - 1
 """What `-c 0` makes of `fit_ctx`, so that fitting never shortens a context asked for in full (common/arg.cpp, --ctx-size)."""
 
 
+ROLLING_BACK = frozenset({"draft-mtp", "draft-eagle3", "draft-dflash", "draft-dspark"})
+"""Kinds of speculation that keep copies of a recurrent state."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything on a command line that sizes memory or traffic; flags that do not are kept as they were, in `others`.
@@ -117,8 +121,16 @@ class Settings:
 
     @property
     def drafts_with_own_head(self) -> bool:
-        """Whether the draft comes from blocks of the model's own file, which are then loaded."""
-        return "draft-mtp" in self.spec_type and self.model_draft is None and self.hf_repo_draft is None
+        """Whether blocks of a draft head in the model's own file are loaded; with a draft model beside it too."""
+        return "draft-mtp" in self.spec_type
+
+    @property
+    def rollback_depth(self) -> int:
+        """How many copies of the recurrent state are kept beside it, so that a rejected draft can be taken back.
+
+        Source: common/common.h, `common_params_speculative::need_n_rs_seq`.
+        """
+        return self.spec_draft_n_max if ROLLING_BACK & set(self.spec_type) else 0
 
     def with_n_cpu_moe(self, blocks: int) -> Settings:
         """Give the settings with another -ncmoe, in the place of the first one on the command line, else after all overrides."""
@@ -159,12 +171,14 @@ def to_arguments(settings: Mapping[str, object], program: str = "llama-server") 
 
 
 def flags_of_recipe(settings: Mapping[str, object], over: Sequence[str], program: str = "llama-server") -> list[str]:
-    """Give the words of a recipe's settings without those that the flags in `over` set anew.
+    """Give the words of a recipe's settings without those that the flags in `over` set anew. Raises what `parse_flags` raises.
 
-    A second -ncmoe would only add to the first, so what is overridden has to be left out.
+    A second -ncmoe, or a -cmoe, would only add to the first, so what is overridden has to be left out.
     """
     known = flags_of(program)
-    given = {known[word].names[0] for word in over if word in known}
+    given = {use.flag.names[0] for use in command_of(over, program).uses}
+    if given & {known[word].names[0] for word in ("-ncmoe", "-cmoe")}:
+        given.add(known["-ncmoe"].names[0])
     return [word for words in to_arguments(settings, program) if known[words[0]].names[0] not in given for word in words]
 
 

@@ -273,9 +273,20 @@ def _written_quote(values: Values, _: Place) -> _WrittenQuote:
 
 QUOTE = Record("Somebody's own words.", [_QUOTED, _FROM, _SOURCE, _CHECKED], _written_quote, check=_check_quote, name="quote")
 
+
+class _Quotes(TableOf[_WrittenQuote]):
+    """Quotations by name; a name is not that of a fact that has a quote, which is listed with them."""
+
+    def read(self, node: Node, at: Place) -> dict[str, _WrittenQuote]:
+        for key, _ in node.entries if isinstance(node, MappingNode) else ():
+            if key.text in at.report.quoted:
+                at.key(key.text).fault(key.line, "the fact of this name has a quote", "rename one of the two")
+        return super().read(node, at)
+
+
 FACTS = optional("facts", TableOf(FactShape()), "Facts by name.", {})
 CITED_FACTS = optional("facts", TableOf(FactShape(cited=True)), "Facts by name.", {})
-QUOTES = optional("quotes", TableOf(QUOTE), "Quotations by name.", {})
+QUOTES = optional("quotes", _Quotes(QUOTE), "Quotations by name.", {})
 NOTES = optional("notes", TableOf(ProseShape()), "Prose by slot, in Markdown with placeholders.", {})
 SOURCE = optional("source", Text(URL, "web address"), "Where facts and quotes that name no source were read.", "")
 CHECKED = optional("checked", Day(), "The day facts that name none were last checked.", None)
@@ -301,7 +312,7 @@ def held(
     cited: Callable[[str], Cited] | None = None,
     facts: Field[dict[str, WrittenFact]] = FACTS,
 ) -> Held:
-    """Give what `values` hold, the facts under `prefix`. Refuses two quotes of one name."""
+    """Give what `values` hold, the facts under `prefix`, the quotes of facts among the quotes."""
     written = values[facts]
     default = values[SOURCE] or source
     quotes = {
@@ -310,9 +321,6 @@ def held(
     }
     made = facts_of(written, prefix, default, values[CHECKED], cited)
     for name, fact in written.items():
-        if fact.quote and name in quotes:
-            place = at.key("quotes").key(name)
-            place.refuse(at.report.lines[place.path], "the fact of this name has a quote", "rename one of the two")
         if fact.quote:
             told = made[f"{prefix}.{name}"]
             quotes[name] = Quote(name, fact.quote, "", told.source, told.checked)

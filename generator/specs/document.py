@@ -89,8 +89,9 @@ class Report:
     """What is known of a file while it is read: its problems so far, and what its parts need to know of each other.
 
     `expected` holds what the file's place says the file is about (`card` -> `rtx-5070`). `top` are the keys at the top of
-    the file and `citations` the names under `citations`; both are looked up before the parts are read, so that a problem
-    in one part hides none in another. `source` tells whether facts that name no source have one all the same.
+    the file, `citations` the names under `citations`, `quoted` the facts that have a quote; they are looked up before the
+    parts are read, so that a problem in one part hides none in another. `source` tells whether facts that name no source
+    have one all the same.
     """
 
     file: str
@@ -99,16 +100,21 @@ class Report:
     lines: dict[str, int] = field(default_factory=dict)
     top: frozenset[str] = frozenset()
     citations: frozenset[str] = frozenset()
+    quoted: frozenset[str] = frozenset()
     source: bool = False
 
     def look(self, node: Node) -> None:
-        """Note the keys at the top and the names of the citations."""
+        """Note the keys at the top, the names of the citations and the facts that have a quote."""
         if isinstance(node, MappingNode):
             self.top = frozenset(key.text for key, value in node.entries)
             self.source = self.source or "source" in self.top
             citations = node.get("citations")
             if isinstance(citations, MappingNode):
                 self.citations = frozenset(key.text for key, _ in citations.entries)
+            facts = node.get("facts")
+            if isinstance(facts, MappingNode):
+                rows = ((key.text, fact) for key, fact in facts.entries)
+                self.quoted = frozenset(name for name, fact in rows if isinstance(fact, MappingNode) and fact.get("quote"))
 
     def fault(self, line: int, path: str, message: str, remedy: str = "") -> None:
         """Note a problem and go on."""

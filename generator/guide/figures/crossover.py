@@ -126,13 +126,10 @@ def _draw_region_names(panel: Panel, plot: _Plot) -> None:
     """Name the region above where the line is lower, the one below where it is higher."""
     rises = plot.spots[0][1] >= plot.spots[-1][1]
     before, after = (plot.left + _GAP, "start"), (RIGHT - _GAP, "end")
-    for role, (name, meaning), (x, anchor), y in (
-        ("above", _ABOVE, before if rises else after, plot.top + 28),
-        ("below", _BELOW, after if rises else before, plot.bottom - 14 - LINE),
+    for (name, meaning), (x, anchor), y in (
+        (_ABOVE, before if rises else after, plot.top + 28),
+        (_BELOW, after if rises else before, plot.bottom - 14 - LINE),
     ):
-        width = max(text_width(name, SIZE, bold=True), text_width(meaning, SIZE))
-        left = x if anchor == "start" else x - width
-        panel.add(tag("rect", x=left - 6, y=y - SIZE, width=width + 12, height=SIZE + LINE + 8, class_=role))
         panel.text(x, y, name, anchor=anchor, bold=True)
         panel.text(x, y + LINE - 2, meaning, anchor=anchor)
 
@@ -141,7 +138,7 @@ def _draw_numbers(panel: Panel, figure: CrossoverFigure, plot: _Plot) -> None:
     """Write the numbers of those points that have room for them, the outer ones first."""
     taken: list[tuple[float, float]] = []
     for index in (0, len(figure.points) - 1, *range(1, len(figure.points) - 1)):
-        point, (x, y) = figure.points[index], plot.spots[index]
+        point, (x, _) = figure.points[index], plot.spots[index]
         depth, shown = fitted(point.depth_shown, SIZE, _NUMBER_MOST), fitted(point.shown, SIZE, _NUMBER_MOST, bold=True)
         half = max(text_width(depth, SIZE), text_width(shown, SIZE, bold=True)) / 2
         middle = min(max(x, LEFT + half), RIGHT - half)
@@ -149,7 +146,7 @@ def _draw_numbers(panel: Panel, figure: CrossoverFigure, plot: _Plot) -> None:
         if any(middle - half < end + _GAP and inner + half > start - _GAP for start, end in taken):
             continue
         taken.append((middle - half, inner + half))
-        panel.add(line(x, y, x, plot.bottom + 6, "muted", 1.5, "3 5"))
+        panel.add(line(x, plot.bottom, x, plot.bottom + 6, "muted", 1.5))
         panel.text(middle, plot.bottom + 10 + SIZE, depth, anchor="middle", role="muted")
         panel.text(inner, plot.highest(inner - half, inner + half) - _GAP, shown, anchor="middle", bold=True)
 

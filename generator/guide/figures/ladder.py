@@ -141,11 +141,10 @@ def ladder(figure: LadderFigure) -> str:
         panel.add(line(at, top, at, bottom + 6, "edge", 1.5))
         middle = min(at, WIDTH - 8 - text_width(text, SIZE) / 2)
         panel.text(middle, bottom + 10 + SIZE, text, anchor="middle", role="muted")
-    panel.add(line(ceiling, top, ceiling, bottom + 6, "ink", 3))
     lowered = figure.chosen.rung if figure.chosen else len(figure.rungs)
     tops = [top + plot.row_height * index + (LINE if index > lowered else 0) for index in range(len(figure.rungs))]
     rules = "".join(f"M{number(LEFT)} {number(row_top)}H{number(RIGHT)}" for row_top in tops[1:])
-    panel.add(tag("path", d=rules, class_="s-rule", stroke_width=1.5))
+    panel.add(tag("path", d=rules, class_="s-rule", stroke_width=1.5), line(ceiling, top, ceiling, bottom + 6, "ink", 3))
     for index, row_top in enumerate(tops):
         _draw_row(panel, figure, index, plot, row_top)
     _draw_marks(panel, figure, plot, tops)
