@@ -79,7 +79,23 @@ def test_a_name_near_to_nothing_is_answered_with_what_there_is(root: Path) -> No
         Catalog.open(root).card("zzz")
 
 
-@pytest.mark.parametrize("name", ["../cards/tiny-8", "/etc/passwd", "..", ".", "", "a/../tiny-8", "tiny-8\n", "TINY-8", "con\x00"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../cards/tiny-8",
+        "../../cards/tiny-8",
+        "../models/tiny",
+        "tiny/../tiny",
+        "/etc/passwd",
+        "..",
+        ".",
+        "",
+        "a/../tiny-8",
+        "tiny-8\n",
+        "TINY-8",
+        "con\x00",
+    ],
+)
 def test_a_name_is_checked_before_it_becomes_a_path(root: Path, name: str) -> None:
     catalog = Catalog.open(root)
     for ask in (
@@ -122,6 +138,10 @@ def test_a_missing_lock_says_how_to_write_it(root: Path) -> None:
 
 def test_a_catalogue_without_problems_passes(root: Path) -> None:
     Catalog.open(root).check()
+
+
+def test_the_projects_own_catalogue_passes() -> None:
+    Catalog.open(SAMPLE.parents[1]).check()
 
 
 def test_a_check_tells_the_problems_of_all_files_at_once(root: Path) -> None:

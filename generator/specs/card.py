@@ -62,7 +62,7 @@ def _check(node: MappingNode, at: Place) -> None:
 
 
 def _build(values: Values, at: Place) -> Card:
-    has = held(values, at, "card", facts=_FACTS)
+    has = held(values, "card", facts=_FACTS)
     return Card(
         file=at.report.file,
         lines=at.report.lines,

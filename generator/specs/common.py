@@ -305,7 +305,6 @@ class Held:
 
 def held(
     values: Values,
-    at: Place,
     prefix: str,
     *,
     source: str = "",

@@ -347,7 +347,7 @@ def _build(values: Values, at: Place) -> Engine:
         assert citation.read_elsewhere  # the citation was checked for one of the two
         return Cited(Source(url, title=citation.read_elsewhere.source), citation.read_elsewhere.checked)
 
-    has = held(values, at, "engine", cited=cited, facts=CITED_FACTS)
+    has = held(values, "engine", cited=cited, facts=CITED_FACTS)
     return Engine(
         file=at.report.file,
         lines=at.report.lines,

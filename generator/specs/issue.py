@@ -226,7 +226,7 @@ def load_issue(path: Path, shown: str = "") -> Issue:
 def _issue(values: Values, at: Place, sections: dict[str, Prose]) -> Issue:
     tracker, number, kind = values[_TRACKER], values[_NUMBER], values[_KIND]
     prefix = f"issue.{tracker_name(tracker)}.{number}"
-    has = held(values, at, prefix, source=thread_url(tracker, kind, number), facts=_FACTS)
+    has = held(values, prefix, source=thread_url(tracker, kind, number), facts=_FACTS)
     return Issue(
         file=at.report.file,
         lines=at.report.lines,

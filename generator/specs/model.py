@@ -96,7 +96,7 @@ _SAMPLING: Field[dict[str, WrittenFact]] = optional(
 
 
 def _build(values: Values, at: Place) -> Model:
-    has = held(values, at, "model")
+    has = held(values, "model")
     source, checked = values[SOURCE], values[CHECKED]
     sizes = {f"file.{name.lower()}": size for name, (_, _, size) in values[_QUANTS].items() if size}
     projector = values[_PROJECTOR_KEY]

@@ -244,7 +244,7 @@ def _machine(values: Values) -> Machine:
 
 
 def _build(values: Values, at: Place) -> Recipe:
-    has = held(values, at, "recipe")
+    has = held(values, "recipe")
     return Recipe(
         file=at.report.file,
         lines=at.report.lines,

@@ -120,6 +120,7 @@ MODEL = [
     ("repository: example/Tiny-1-GGUF", "repository: Tiny-1-GGUF", "repository", "is no repository", "must match"),
     ("file: tiny-Q4_K_M.gguf", "file: tiny-Q4_K_M.bin", "quants.Q4_K_M.file", "is no name of a GGUF file", "must match"),
     ("file: tiny-Q4_K_M.gguf", "file: ../../etc/x.gguf", "quants.Q4_K_M.file", "is no name of a GGUF file", "must match"),
+    ("file: tiny-Q4_K_M.gguf", 'file: "tiny-Q4_K_M.gguf\\n"', "quants.Q4_K_M.file", "is no name of a GGUF file", "must match"),
     ("fidelity: header", "fidelity: heder", "quants.Q4_K_M.fidelity", "'heder' is none of its words", "did you mean 'header'?"),
     ("  top_k: {value", "  topk: {value", "sampling.topk", "'topk' cannot be a key here", "must match"),
     ("checked: 2026-01-02\nquants", "quants", "quants.Q4_K_M.size", "nothing says when the value was last checked", "top of the file"),
@@ -206,6 +207,7 @@ def test_every_problem_of_a_file_is_told_at_once_and_in_order(problems: Problems
         *("memory: 8 GiB", "memory: {value: 8 Gib, checked: never}"),
         *("cores: 6144", "cores: {value: 1, origin: declared}"),
         *("  vendor: https://example.org/tiny-8", "  vendor: nowhere"),
+        *("  slogan: {text", "  memory_peak: {text"),
     )
     assert [(each.line, each.path) for each in found] == [
         (2, "title"),
@@ -215,6 +217,7 @@ def test_every_problem_of_a_file_is_told_at_once_and_in_order(problems: Problems
         (14, "facts.memory.checked"),
         (19, "facts.cores"),
         (27, "links.vendor"),
+        (30, "quotes.memory_peak"),
     ]
 
 
