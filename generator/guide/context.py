@@ -34,6 +34,9 @@ CARD_ROWS = (
 )
 """Facts of a card in the order the page shows them, with the words it uses."""
 
+COMMAND_WIDTH = 48
+"""Characters of a command's line, without its indent."""
+
 ICONS = {"red": "🔴", "amber": "🟠", "note": "⚪"}
 
 
@@ -109,7 +112,18 @@ def command(sources: Sources, fallback: Fallback | None = None) -> str:
         address: dict[str, Setting] = {name: settings.pop(name) for name in ("host", "port") if name in settings}
         settings = {**settings, **fallback.settings, **address}
     words = [shlex.join(argument) for argument in to_arguments(settings)]
-    return " \\\n    ".join(["./build/bin/llama-server", f"-m {shlex.quote(model_path(sources))}", *words])
+    return " \\\n    ".join(["./build/bin/llama-server", f"-m {shlex.quote(model_path(sources))}", *_lines(words)])
+
+
+def _lines(words: list[str]) -> list[str]:
+    """Put flags together as long as a line stays short, each with its values, so that a command takes few lines on a phone too."""
+    lines: list[str] = []
+    for word in words:
+        if lines and len(lines[-1]) + len(word) < COMMAND_WIDTH:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
 
 
 def model_path(sources: Sources) -> str:
