@@ -60,7 +60,7 @@ class Source:
         """Read back what `as_dict` gave."""
         known = dict(rows)
         retrieved = known.pop("retrieved", "")
-        return Source(**known, retrieved=date.fromisoformat(retrieved) if retrieved else None)
+        return Source(known.pop("url", ""), **known, retrieved=date.fromisoformat(retrieved) if retrieved else None)
 
 
 @dataclass(frozen=True, slots=True)
