@@ -6,7 +6,8 @@ A header says nowhere how long it is, and a server is asked for few, large range
   without being asked for.
 - A range ends at most `READ_AHEAD` (960 KiB) beyond what is known, or may be taken, to follow: the metadata keys and
   tensors still to come at their smallest, and the strings left of the array that is being read. A string is taken to be 8 bytes
-  of length and the mean text so far in that array, but at most `LIKELY_TEXT` (8) bytes of text.
+  of length and the mean text so far in that array, but at most `LIKELY_TEXT` (8) bytes of text. What was passed over is
+  credited, up to as much again: it saves a request where arrays follow each other.
 
 So less than 1 MiB is fetched beyond the header, unless the rest of an array has texts shorter than those 8 bytes or that mean, and
 what follows does not make up for it (tokenizers list short entries first, so theirs grow). Whatever the file, it is less than
@@ -15,7 +16,7 @@ of text are added to it.
 
 How many ranges it takes: of an array of n bytes with texts of t bytes, a range leaves about n · (t - min(8, t)) / (8 + t) - READ_AHEAD
 to be asked for. A tokenizer of 250,000 tokens and as many merges (10 MB) takes four ranges, one of a million of each (38 MB)
-five, one with texts of 17 bytes (31 MB) seven.
+four, one with texts of 17 bytes (31 MB) seven.
 """
 
 from __future__ import annotations
@@ -84,13 +85,14 @@ class Stream:
     taken into memory at once.
     """
 
-    __slots__ = ("_base", "_largest", "_longest", "_source", "buffer", "follows", "name", "position")
+    __slots__ = ("_base", "_largest", "_longest", "_passed", "_source", "buffer", "follows", "name", "position")
 
     def __init__(self, source: RangeSource, *, longest: int, steady: bool) -> None:
         self._source = source
         self._longest = longest
         self._largest = FILE_RANGE if steady else LARGEST_RANGE
         self._base = 0
+        self._passed = 0
         self.name = source.name
         self.buffer = b""
         self.position = 0
@@ -126,6 +128,7 @@ class Stream:
         """Pass over `count` bytes, of which what is not at hand is not asked for, but for the last: it must exist."""
         if self.position + count > len(self.buffer):
             self._check_end(count)
+            self._passed += self.position + count - len(self.buffer) - 1
             self._base = self.offset + count - 1
             self.buffer = b""
             self.position = 0
@@ -143,7 +146,7 @@ class Stream:
     def _fetch(self, count: int, missing: int, likely: int) -> None:
         self._check_end(count)
         end = self._base + len(self.buffer)
-        expected = self.offset + max(count, likely + self.follows) + READ_AHEAD
+        expected = self.offset + max(count, likely + self.follows) + READ_AHEAD + min(self._passed, READ_AHEAD)
         length = max(missing, min(expected, self._longest, end + self._largest) - end)
         more = self._source.read(end, length)
         if len(more) < missing:
