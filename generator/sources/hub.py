@@ -168,12 +168,15 @@ def _file_of_quant(reference: HubReference) -> str:
     hub = _client()
     with _translated(reference):
         api = hub.HfApi(endpoint=_endpoint(), token=hub.get_token())
-        listed = api.list_repo_files(reference.repository, revision=reference.revision)
-    models = [file for file in listed if file.endswith(".gguf") and not PurePosixPath(file).name.startswith("mmproj")]
+        listed = api.model_info(reference.repository, revision=reference.revision).siblings or []
+    paths = [PurePosixPath(entry.rfilename) for entry in listed]
+    models = [path for path in paths if path.suffix == ".gguf" and not path.name.startswith("mmproj")]
     tag = re.compile(rf"(?:^|[-._/]){re.escape(reference.quant)}(?:[-./]|$)", re.IGNORECASE)
-    files = sorted({str(PurePosixPath(file).with_name(shard_names(PurePosixPath(file).name)[0])) for file in models if tag.search(file)})
+    files = sorted({str(path.with_name(shard_names(path.name)[0])) for path in models if tag.search(str(path))})
     if not files:
-        remedy = f"the repository has {quoted(models[:12])}" if models else "the repository has no GGUF file: look for one that has"
+        remedy = (
+            f"the repository has {quoted(map(str, models[:12]))}" if models else "the repository has no GGUF file: look for one that has"
+        )
         raise HubNotFound(f"quant as {reference.quant}", reference=reference, remedy=remedy)
     if len(files) > 1:
         raise HubAmbiguous(files, reference=reference)
@@ -211,7 +214,8 @@ def _translated(reference: HubReference) -> Iterator[None]:
 
 def _refusal(status: int, reference: HubReference) -> HubError:
     if status in {401, 403}:
-        return HubDenied("the token is not accepted", reference=reference, remedy="set HF_TOKEN to a valid token, or unset it")
+        remedy = "set HF_TOKEN to a token that may read the repository, or unset it if it is public"
+        return HubDenied(f"access is refused (status {status})", reference=reference, remedy=remedy)
     return HubUnreachable(f"it answers with status {status}", reference=reference, remedy="try again later")
 
 
