@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from typing import NamedTuple
 
 import pytest
@@ -29,6 +29,7 @@ from generator.guide.figures import (
     ladder,
     vram_bar,
 )
+from generator.guide.figures.callouts import placed
 from generator.guide.figures.palette import DARK, FILLS, LIGHT
 from generator.guide.figures.text import clean, fitted, text_width, wrapped
 from generator.guide.figures.ticks import byte_ticks, round_step
@@ -420,8 +421,21 @@ def test_another_scale_is_said() -> None:
 
 
 def test_the_same_thing_has_the_same_fill_on_both_bars() -> None:
-    svg = ALL["vram bar, with host memory"]
-    assert len(drawn(svg, "rect", fill="url(#vram-bar-fill1)", height="72")) == 2
+    svg = vram_bar(replace(CARD, host=replace(HOST, parts=HOST.parts[1:])))
+    assert len(drawn(svg, "rect", fill="url(#vram-bar-fill1)", height="72")) == 2  # the input embedding, second and first
+
+
+def test_leaders_of_crumbs_stand_wider_apart_than_their_swatches() -> None:
+    leaders = sorted(x for x, (start, end) in upright_leaders(ALL["vram bar, crumbs first"]) if end > start)
+    assert len(leaders) == 5 + 2  # the parts, the reserve and what is beyond; what is free is labelled inside
+    assert min(right - left for left, right in pairwise(leaders)) > 16
+
+
+def test_labels_too_long_for_leaders_are_listed_whole() -> None:
+    names = [f"a rather long label, the {index}th" for index in range(5)]
+    svg = vram_bar(replace(CARD, parts=tuple(Amount(name, 2 * GIB, "2.000 GiB") for name in names)))
+    assert {f"{name} 2.000 GiB" for name in names} <= set(texts(svg))
+    assert not [x for x, (start, end) in upright_leaders(svg) if end > start]
 
 
 def test_the_description_says_what_the_bars_show() -> None:
@@ -465,6 +479,13 @@ def test_whatever_lies_in_memory_the_labels_are_legible(parts: list[Amount], pla
     assert_legible(vram_bar(figure))
 
 
+@pytest.mark.parametrize(("place", "anchor"), [(100, "start"), (200, "start"), (250, None), (400, None), (440, "end"), (600, "end")])
+def test_a_label_stands_on_the_side_of_its_leader_that_holds_it(place: float, anchor: str | None) -> None:
+    caption = Caption("n" * 24, "0" * 5)  # 24 * 0.64 + 0.34 + 5 * 0.64 * 1.13 = 19.316 em, 386 wide, from 14 beside the leader
+    (spot,) = placed([place], [caption])
+    assert (spot.anchor if spot.tied else None) == anchor
+
+
 # --- the ladder ----------------------------------------------------------------------------------
 
 
@@ -493,7 +514,7 @@ def test_totals_above_the_ceiling_are_hollow_and_crossed_out() -> None:
 
 
 def test_a_total_at_the_ceiling_is_not_refused_and_one_byte_more_is() -> None:
-    assert centres(ALL["ladder of one rung"], "s-refuse") == []
+    assert centres(ALL["ladder of one rung"], "s-refuse") == centres(ALL["ladder of one rung"], "s-fill0") == []
     past = replace(ONE_RUNG, rungs=(Rung("0", "8,192", (Total(10 * GIB + 1, "10.0 GiB"),)),))
     assert len(centres(ladder(past), "s-refuse")) == 1 + 1
 
@@ -509,6 +530,16 @@ def test_the_chosen_total_is_ringed_and_labelled_in_a_band() -> None:
     for box in (label, row):
         assert attribute(band, "y") < box.top
         assert box.bottom < attribute(band, "y") + attribute(band, "height")
+
+
+def test_only_the_chosen_row_is_in_bold_and_the_next_starts_below_its_band() -> None:
+    svg = ALL["ladder"]
+    assert [words(found) for found in elements(svg, "text", class_="ink b")] == ["Which -ncmoe fits", "26", "65,536"]
+    (band,) = drawn(svg, "rect", class_="band")
+    bottom = attribute(band, "y") + attribute(band, "height")
+    assert next(box for box in text_boxes(svg) if box.text == "262,144").top > bottom
+    _, in_next_row = centres(svg, "s-fill1")
+    assert in_next_row[1] > bottom
 
 
 def test_a_ladder_without_a_choice_has_no_band() -> None:
