@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from generator.errors import GenError, Problem
-from generator.guide.ledger import Ledger
+from generator.guide.ledger import Ledger, Row
 from generator.quantity import shows
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TRACKER = re.compile(r"https://github\.com/[^/]+/[^/]+/(?:issues|pull|discussions)/(\d+)$")
+_DIGIT = re.compile(r"\d")
 _ANCHOR = re.compile(r'<a id="([^"]+)">')
 _HARMLESS = re.compile(r'<a id="[^"]+">|</a>|<!--.*?-->|<br ?/?>', re.DOTALL)
 _QUOTED = re.compile(r"“([^”]*)”")
@@ -165,8 +166,12 @@ class _Checker:
     file: str
     anchors: frozenset[str]
     days: dict[str, set[str]] = field(default_factory=dict)
+    names: re.Pattern[str] = field(init=False)
+    shown: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        known = "|".join(re.escape(name) for name in sorted(self.allowed.names, key=len, reverse=True))
+        self.names = re.compile(rf"(?<!\w)(?:{known or '(?!)'})(?!\w)")
         for url, day in self.ledger.dates | self.allowed.days:
             self.days.setdefault(url, set()).add(day)
 
@@ -227,11 +232,17 @@ class _Checker:
             yield self._problem(line, f"a link to '#{key}', which is nowhere on the page", "link to an anchor that exists")
             return
         row = self.ledger.rows.get(key)
-        if text.startswith(_CODE) or (row is not None and (shows(text, row.quantity) or text == str(row.checked))):
+        if text.startswith(_CODE) or (row is not None and (self._shows(text, row) or text == str(row.checked))):
             return
         for digits in self._stray(text):
             said = f"'{text}' is not what the ledger has under '{key}' ({row.display})" if row else f"{_NOTHING_BEHIND}: {digits!r}"
             yield self._problem(line, said, _NUMBER_REMEDY)
+
+    def _shows(self, text: str, row: Row) -> bool:
+        """Tell whether a text is a row's value; the same number is often said twice."""
+        if (row.key, text) not in self.shown:
+            self.shown[row.key, text] = shows(text, row.quantity)
+        return self.shown[row.key, text]
 
     def _external(self, line: int, href: str, text: str) -> Iterator[Problem]:
         """A link to a source says a day on which it was read, a thread's own number, or no number at all."""
@@ -248,9 +259,10 @@ class _Checker:
 
     def _stray(self, text: str) -> list[str]:
         """Give the words with digits that remain once quotations and names are taken out."""
+        if not _DIGIT.search(text):
+            return []
         text = _QUOTED.sub(lambda match: "" if match[1] in self.allowed.quotes else match[0], text)
-        for name in sorted(self.allowed.names, key=len, reverse=True):
-            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", text)
+        text = self.names.sub("", text)
         return [word.strip(f"{_CODE}.,;:()") for word in text.split() if any(character.isdecimal() for character in word)]
 
     def _problem(self, line: int, message: str, remedy: str) -> Problem:

@@ -39,7 +39,7 @@ def pictures(book: Book, subject: Subject, title: str) -> dict[str, Picture]:
     drawn = {"vram": _vram(book, subject, title)}
     if subject.recipe.ladder.rows:
         drawn["ladder"] = _ladder(book, subject, title)
-    if subject.recipe.depths:
+    if len(subject.recipe.depths) > 1:
         drawn["crossover"] = _crossover(book, subject, title)
     return drawn
 
