@@ -28,9 +28,19 @@ QUIET = (
 """Switches that keep Chromium from asking its maker for anything."""
 
 
-def chromium() -> str | None:
-    """Give the path of the system's Chromium or Chrome, or None where there is none."""
-    return next((found for name in NAMES if (found := shutil.which(name))), None)
+class NoBrowserError(Exception):
+    """There is no browser to drive here, and what to install."""
+
+
+def chromium() -> str:
+    """Give the path of the system's Chromium or Chrome. Raises NoBrowserError where it cannot be driven."""
+    found = next((path for name in NAMES if (path := shutil.which(name))), None)
+    if found is None:
+        raise NoBrowserError("no Chromium on this machine (Debian: apt install chromium libatomic1)")
+    driver = subprocess.run([sys.executable, "-m", "playwright", "--version"], check=False, capture_output=True, text=True)
+    if driver.returncode:
+        raise NoBrowserError(f"Playwright does not start (Debian: apt install libatomic1): {driver.stderr.strip()}")
+    return found
 
 
 def build_site(folder: Path, config: Path = ROOT / "mkdocs.yml") -> subprocess.CompletedProcess[str]:
@@ -59,8 +69,9 @@ def served(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def browser(executable: str) -> Iterator[Browser]:
-    """Launch Chromium while the context lasts."""
+def browser() -> Iterator[Browser]:
+    """Launch Chromium while the context lasts. Raises NoBrowserError where it cannot be driven."""
+    executable = chromium()
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=executable, args=list(QUIET))
         try:

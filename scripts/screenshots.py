@@ -9,27 +9,27 @@ import sys
 import tempfile
 from pathlib import Path
 
-from scripts.browser import ROOT, browser, build_site, chromium, served
+from scripts.browser import ROOT, NoBrowserError, browser, build_site, served
 
 GUIDE = "guides/apodex-mini/rtx-5070/"
 
 
 def main() -> int:
-    """Write the pictures and say where; give 1 where there is no Chromium or the site does not build."""
-    executable = chromium()
-    if executable is None:
-        print("no Chromium on this machine (Debian: apt install chromium)", file=sys.stderr)
-        return 1
+    """Write the pictures and say where; give 1 where there is no browser or the site does not build."""
     picture = ROOT / "docs" / "guide.png"
     with tempfile.TemporaryDirectory() as folder:
         built = build_site(Path(folder))
         if built.returncode:
             print(built.stderr, file=sys.stderr)
             return 1
-        with served(Path(folder)) as address, browser(executable) as launched:
-            page = launched.new_page(viewport={"width": 1280, "height": 1080}, color_scheme="light", reduced_motion="reduce")
-            page.goto(f"{address}/{GUIDE}", wait_until="networkidle")
-            page.screenshot(path=picture)
+        try:
+            with served(Path(folder)) as address, browser() as launched:
+                page = launched.new_page(viewport={"width": 1280, "height": 1080}, color_scheme="light", reduced_motion="reduce")
+                page.goto(f"{address}/{GUIDE}", wait_until="networkidle")
+                page.screenshot(path=picture)
+        except NoBrowserError as error:
+            print(error, file=sys.stderr)
+            return 1
     print(picture.relative_to(ROOT))
     return 0
 

@@ -2,24 +2,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from scripts.browser import browser, build_site, chromium, served
+from scripts.browser import NoBrowserError, browser, build_site, served
 
 GUIDE = "guides/apodex-mini/rtx-5070/"
 
 
 @pytest.fixture(scope="session")
 def chromium_browser() -> Iterator[Browser]:
-    executable = chromium()
-    if executable is None:
-        reason = "no Chromium on this machine (Debian: apt install chromium)"
-        if os.environ.get("GEN_REQUIRE_BROWSER") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with browser(executable) as launched:
+    with ExitStack() as stack:
+        try:
+            launched = stack.enter_context(browser())
+        except NoBrowserError as error:
+            (pytest.fail if os.environ.get("GEN_REQUIRE_BROWSER") == "1" else pytest.skip)(str(error))
         yield launched
 
 
