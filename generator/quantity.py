@@ -198,11 +198,11 @@ class Quantity:
 
     def __add__(self, other: Quantity) -> Quantity:
         self._same_unit(other, "add")
-        return Quantity(self.number + other.number, self.unit, Operation("+", (self, other), _add))
+        return Quantity(_exact(self.number + other.number), self.unit, Operation("+", (self, other), _add))
 
     def __sub__(self, other: Quantity) -> Quantity:
         self._same_unit(other, "subtract")
-        return Quantity(self.number - other.number, self.unit, Operation("-", (self, other), _subtract))
+        return Quantity(_exact(self.number - other.number), self.unit, Operation("-", (self, other), _subtract))
 
     def __mul__(self, other: Quantity | int) -> Quantity:
         other = _quantity(other)
@@ -351,9 +351,7 @@ def shown(quantity: Quantity, unit: str | None = None, digits: int | None = None
             raise UnitError(f"{quantity.key or quantity} is no whole number of '{name}': say how many digits to show")
         digits = 0
     number = rounded(scaled, digits)
-    joint = "" if name in {"%", "×"} or not name else " "
-    if name == "%":
-        joint = " "
+    joint = "" if name in {"", "×"} else " "
     return f"{number}{joint}{name}"
 
 
@@ -463,8 +461,12 @@ def _formula(quantity: Quantity, *, top: bool = False) -> str:
 def _operand(quantity: Quantity, symbol: str, position: int) -> str:
     text = _formula(quantity)
     how = quantity.derivation
-    if quantity.key or not isinstance(how, Operation) or how.symbol not in _BINDING:
+    if quantity.key or isinstance(how, Leaf):
         return text
+    if isinstance(how, Constant):
+        return f"({text})" if isinstance(quantity.value, Fraction) or quantity.number < 0 else text
+    if how.symbol not in _BINDING:
+        return f"({text})" if how.words else text
     weaker = _BINDING[how.symbol] < _BINDING[symbol]
     same_on_the_right = position == 1 and symbol in {"-", "/"} and _BINDING[how.symbol] == _BINDING[symbol]
     return f"({text})" if weaker or same_on_the_right else text
