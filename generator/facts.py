@@ -64,11 +64,31 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """How a fact's source can be asked again: the kind of question, and its parts by name."""
+
+    kind: str
+    parts: tuple[tuple[str, str], ...] = ()
+
+    @staticmethod
+    def of(kind: str, **parts: str) -> Ask:
+        """Give a question from its parts."""
+        return Ask(kind, tuple(sorted(parts.items())))
+
+    def __getitem__(self, name: str) -> str:
+        return dict(self.parts)[name]
+
+    def __str__(self) -> str:
+        return f"{self.kind} " + " ".join(f"{name}={value}" for name, value in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
     """A value read from a source.
 
     `value` is in `unit` (a name of `quantity.SHOWN`, or empty) and may be a number, text, a truth value, a list or a
-    table; None where the source publishes none. `checked` is the last day the source answered and was compared.
+    table; None where the source publishes none. `checked` is the last day the source answered and was compared. `ask` is how
+    to ask the source again, where a program can; it belongs to the spec and is not locked.
     """
 
     key: str
@@ -81,6 +101,7 @@ class Fact:
     checked: date | None = None
     status: str = "ok"
     note: str = ""
+    ask: Ask | None = None
 
     @property
     def known(self) -> bool:
@@ -125,15 +146,17 @@ class Fact:
     @staticmethod
     def from_dict(key: str, rows: Mapping[str, object]) -> Fact:
         """Read back what `as_dict` gave. Raises LockError where a part is not what it should be."""
-        known = dict(rows)
+        remedy = "write the lock again with `gen lock`"
         try:
+            known = dict(rows)
             dates = {name: date.fromisoformat(str(known.pop(name))) for name in ("first_seen", "changed", "checked") if name in known}
             source = Source.from_dict(known.pop("source", {}))  # type: ignore[arg-type]
             fact = Fact(key, known.pop("value"), source=source, **dates, **known)  # type: ignore[arg-type]
+            understood = fact.origin in ORIGINS and fact.status in STATUSES and fact.unit in SHOWN
         except (KeyError, TypeError, ValueError) as error:
-            raise LockError(f"fact '{key}' is not readable: {error}", remedy="write the lock again with `gen lock`") from error
-        if fact.origin not in ORIGINS or fact.status not in STATUSES or fact.unit not in SHOWN:
-            raise LockError(f"fact '{key}' has an unknown origin, status or unit", remedy="write the lock again with `gen lock`")
+            raise LockError(f"fact '{key}' is not readable: {error}", remedy=remedy) from error
+        if not understood:
+            raise LockError(f"fact '{key}' has an unknown origin, status or unit", remedy=remedy)
         return fact
 
 
@@ -184,7 +207,7 @@ class Lock:
             old = self.facts[fact.key] if fact.key in self.facts else None
             if old is None:
                 fresh.append(replace(fact, first_seen=fact.first_seen or fact.checked or today))
-            elif (old.value, old.unit, old.status) == (fact.value, fact.unit, fact.status):
+            elif _said(old) == _said(fact):
                 fresh.append(replace(fact, first_seen=old.first_seen, changed=old.changed))
             else:
                 fresh.append(replace(fact, first_seen=old.first_seen, changed=fact.checked or today))
@@ -217,7 +240,9 @@ class Lock:
             rows = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
             raise MissingFileError(path, reason="the lock does not exist", remedy="write it with `gen lock`") from error
-        except ValueError as error:
+        except OSError as error:
+            raise MissingFileError(path, reason=f"the lock cannot be read: {error.strerror}", remedy=remedy) from error
+        except (ValueError, RecursionError) as error:
             raise LockError(f"this is no JSON: {error}", where=str(path), remedy=remedy) from error
         if not isinstance(rows, dict) or rows.get("format") != LOCK_FORMAT:
             found = rows.get("format") if isinstance(rows, dict) else None
@@ -227,7 +252,10 @@ class Lock:
             raise LockError(
                 "the content does not match its digest: the lock was edited by hand or merged badly", where=str(path), remedy=remedy
             )
-        return Lock(str(rows["subject"]), Facts(Fact.from_dict(key, value) for key, value in facts.items()))
+        try:
+            return Lock(str(rows.get("subject")), Facts(Fact.from_dict(key, value) for key, value in facts.items()))
+        except LockError as error:
+            raise LockError(error.problem, where=str(path), remedy=error.remedy) from error
 
 
 def write_whole(path: Path, text: str) -> bool:
@@ -248,9 +276,14 @@ def write_whole(path: Path, text: str) -> bool:
     return True
 
 
+def _said(fact: Fact) -> str:
+    """Give what a fact says, as a lock writes it: a tuple is the list it is read back as, and true is not 1."""
+    return json.dumps([fact.value, fact.unit, fact.status], sort_keys=True)
+
+
 def _digest(subject: str, facts: Mapping[str, object]) -> str:
     canonical = json.dumps([LOCK_FORMAT, subject, facts], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return "sha256:" + sha256(canonical.encode("utf-8")).hexdigest()
+    return "sha256:" + sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _block(rows: Mapping[str, object]) -> str:
@@ -261,11 +294,11 @@ def _block(rows: Mapping[str, object]) -> str:
 def _value(value: object) -> str:
     """Give JSON with a table's rows one a line, so that a diff shows the row that changed."""
     if isinstance(value, list) and value and all(isinstance(row, list) for row in value):
-        return "[\n" + ",\n".join(f"    {json.dumps(row, ensure_ascii=False)}" for row in value) + "\n   ]"
+        return "[\n" + ",\n".join(f"    {_line(row)}" for row in value) + "\n   ]"
     if isinstance(value, dict) and len(value) > 4:
-        return (
-            "{\n"
-            + ",\n".join(f"    {json.dumps(key)}: {json.dumps(item, ensure_ascii=False)}" for key, item in sorted(value.items()))
-            + "\n   }"
-        )
+        return "{\n" + ",\n".join(f"    {json.dumps(key)}: {_line(item)}" for key, item in sorted(value.items())) + "\n   }"
+    return _line(value)
+
+
+def _line(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from generator.errors import UnknownNameError
-from generator.facts import Fact, Facts, Source
+from generator.facts import Ask, Fact, Facts, Source
+from generator.specs.asks import ASK
 from generator.specs.document import MappingNode, Node, RefusedError, ScalarNode
 from generator.specs.shapes import (
     KEY,
@@ -110,6 +111,7 @@ class WrittenFact:
     status: str = "ok"
     note: str = ""
     quote: str = ""
+    ask: Ask | None = None
 
 
 class CitationName(Text):
@@ -138,6 +140,7 @@ _PUBLISHED_IN = optional("published_in", Text(), "The source in words, where no 
 _CHECKED = optional("checked", Day(), "The last day the source was read and compared.", None, "2026-08-31")
 _NOTE = optional("note", Text(longest=2000), "What a reader of the value must know.", "")
 _QUOTE = optional("quote", Text(), "The source's own words.", "")
+_ASK: Field[Ask | None] = optional("ask", ASK, "How a program can ask the source again.", None)
 _CITATION = optional("citation", CitationName(), "Name of the citation the value was read from; stands for source and checked.", "")
 
 
@@ -186,6 +189,7 @@ def _written_fact(values: Values, _: Place) -> WrittenFact:
         status=values[_STATUS],
         note=values[_NOTE],
         quote=values[_QUOTE],
+        ask=values[_ASK],
     )
 
 
@@ -206,7 +210,7 @@ class FactShape(Shape[WrittenFact]):
     """A fact: a bare value or a table. `cited` allows it to name a citation of the file."""
 
     def __init__(self, *, cited: bool = False) -> None:
-        fields: list[Field[object]] = [_VALUE, _STATUS, _ORIGIN, _SOURCE, _PUBLISHED_IN, _CHECKED, _NOTE, _QUOTE]
+        fields: list[Field[object]] = [_VALUE, _STATUS, _ORIGIN, _SOURCE, _PUBLISHED_IN, _CHECKED, _NOTE, _QUOTE, _ASK]
         self.name = "cited_fact" if cited else "fact"
         self.table = Record(
             "A value with its source, and the day it was last checked.",
@@ -333,7 +337,9 @@ def facts_of(
     facts = []
     for name, fact in written.items():
         value, unit = (fact.written.value, fact.written.unit) if fact.written else (None, "")
-        made = Fact(f"{prefix}.{name}", value, unit, origin=fact.origin, status=fact.status, note=fact.note, checked=fact.checked)
+        made = Fact(
+            f"{prefix}.{name}", value, unit, origin=fact.origin, status=fact.status, note=fact.note, checked=fact.checked, ask=fact.ask
+        )
         if fact.citation and cited:
             lent = cited(fact.citation)
             made = replace(made, source=lent.source, checked=fact.checked or lent.checked)
