@@ -1,19 +1,21 @@
 """Where each tensor goes: host memory or a device, by -ngl, overrides and the split between devices.
 
-Source: llama.cpp src/llama-model.cpp, `load_tensors` (input layer on the host, layers counted from the end, split points) and
-src/llama-model-loader.cpp, `create_tensor` (overrides come first; a tied embedding is loaded again as the output head).
+Source: llama.cpp src/llama.cpp, `llama_prepare_model_devices` (-dev, -sm none), src/llama-model.cpp, `load_tensors` (input layer on
+the host, layers counted from the end, split points) and src/llama-model-loader.cpp, `create_tensor` (overrides come first; a tied
+embedding is loaded again as the output head, unless an override sends both to one buffer).
 """
 
 from __future__ import annotations
 
 import re
+import struct
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from generator.errors import RefusedSettings
+from generator.errors import InputError, RefusedSettings, counted
 from generator.memory.model import Model, Tensor
 from generator.memory.overrides import buffer_type_of
 from generator.memory.settings import Settings
@@ -22,9 +24,9 @@ from generator.quantity import Quantity
 HOST = -1
 """The index that stands for host memory among devices 0, 1, …"""
 
-ALL_LAYERS = 2**31 - 1
-
-_DEVICE_BUFFER = re.compile(r"(?:CUDA|ROCm|Vulkan|SYCL|MTL|Metal|RPC|CANN|MUSA|OpenCL)(\d*)(?:\[.*\])?")
+_BACKENDS = "CUDA|ROCm|Vulkan|SYCL|MTL|Metal|RPC|CANN|MUSA|OpenCL"
+_DEVICE = re.compile(rf"(?:{_BACKENDS})(\d*)")
+_DEVICE_BUFFER = re.compile(rf"(?:{_BACKENDS})(\d*)(?:\[.*\])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,47 +59,109 @@ class Placement:
 
 
 def place(model: Model, settings: Settings, gpus: int, *, draft_head: bool) -> Placement:
-    """Place every tensor a run loads. Raises RefusedSettings for an override to a buffer no device here has."""
-    count = int(model.block_count)
-    layer_devices = tuple(_layer_device(index, count, settings, gpus) for index in range(count))
-    output = _layer_device(count, count, settings, gpus)
-    tensors = model.loaded(draft_head=draft_head)
-    return Placement(model, tuple(_placed(model, tensors, settings, gpus, (*layer_devices, output))), layer_devices, output)
+    """Place every tensor a run loads.
+
+    Raises RefusedSettings for a device or a buffer that is not here, InputError for a split whose rules are not known here.
+    """
+    used = _devices_used(settings, gpus)
+    for override in settings.overrides:
+        _buffer_device(override.buffer_type, gpus)
+    *layer_devices, output = _layer_devices(int(model.block_count), settings, used)
+    placed = tuple(_placed(model, settings, gpus, tuple(layer_devices), output, draft_head=draft_head))
+    for each in placed:
+        if each.device != HOST and each.device not in used:
+            raise RefusedSettings(
+                f"'{each.tensor.name}' is sent to device {each.device}, which this run does not use",
+                rule="buffer of an unused device",
+                where="-ot",
+                remedy="name a device that -dev, -sm and -mg leave in use",
+            )
+    return Placement(model, placed, tuple(layer_devices), output)
 
 
-def _placed(model: Model, tensors: Iterable[Tensor], settings: Settings, gpus: int, devices: tuple[int, ...]) -> Iterator[Placed]:
-    """Give each tensor its place; `devices` are those of the blocks, then that of the output layer."""
-    output = devices[-1]
-    for tensor in tensors:
+def _placed(
+    model: Model, settings: Settings, gpus: int, layer_devices: tuple[int, ...], output: int, *, draft_head: bool
+) -> Iterator[Placed]:
+    """Give each loaded tensor its place, and a tied embedding a second one as the output head."""
+    for tensor in model.loaded(draft_head=draft_head):
         buffer_type = buffer_type_of(tensor.name, settings.overrides)
         if buffer_type is not None:
             yield Placed(tensor, _buffer_device(buffer_type, gpus))
         elif tensor.block is not None:
-            yield Placed(tensor, devices[tensor.block])
+            yield Placed(tensor, layer_devices[tensor.block])
         else:
             yield Placed(tensor, HOST if tensor.is_input else output)
     tied = model.named("token_embd.weight") if model.tied_embedding else None
-    if tied is not None and output != HOST:
+    if tied is not None and output != HOST and buffer_type_of(tied.name, settings.overrides) is None:
         yield Placed(tied, output)
 
 
-def _layer_device(index: int, count: int, settings: Settings, gpus: int) -> int:
-    """Give the device of a layer; `count` itself is the output layer. Layers move to devices from the last one down."""
+def _devices_used(settings: Settings, gpus: int) -> tuple[int, ...]:
+    """Give the devices that layers may go to, in their order: those of -dev, or all, and of these the one of -mg with -sm none."""
+    used = tuple(range(gpus))
+    if settings.devices:
+        used = () if settings.devices == ("none",) else tuple(_device(name, gpus) for name in settings.devices)
+    if settings.split_mode == "none" and used:
+        if settings.main_gpu >= len(used):
+            raise RefusedSettings(
+                f"-mg {settings.main_gpu} with {counted(len(used), 'device')} in use",
+                rule="no such main GPU",
+                where="-mg",
+                remedy="devices are counted from 0",
+            )
+        used = used[settings.main_gpu :][:1] if settings.main_gpu >= 0 else ()
+    if settings.split_mode in {"row", "tensor"} and len(used) > 1:
+        raise InputError(
+            f"how -sm {settings.split_mode} divides tensors between devices is not known here, so no figure is given",
+            where="-sm",
+            remedy="give -sm layer, or plan for one device",
+        )
+    return used
+
+
+def _layer_devices(count: int, settings: Settings, used: tuple[int, ...]) -> list[int]:
+    """Give the device of each block and, last, of the output layer: they move to devices from the last one down.
+
+    The engine holds a layer's position against the split points in single precision, so that is done here.
+    """
     asked = settings.n_gpu_layers
-    n_gpu_layers = asked if isinstance(asked, int) and asked >= 0 else ALL_LAYERS
-    first = max(count + 1 - n_gpu_layers, 0)
-    moved = min(n_gpu_layers, count + 1) if gpus else 0
-    if index < first or index - first >= moved:
-        return HOST
-    return bisect_right(_split_points(settings, gpus), (index - first) / moved)
+    n_gpu_layers = asked if isinstance(asked, int) else count + 1
+    moved = min(n_gpu_layers, count + 1) if used else 0
+    first = count + 1 - moved
+    points = _split_points(settings, len(used))
+    positions = [_single((index - first) / moved) for index in range(first, count + 1)]
+    return [HOST] * first + [used[bisect_right(points, position)] for position in positions]
 
 
-def _split_points(settings: Settings, gpus: int) -> list[float]:
-    """Give where one device's layers end and the next one's begin, as shares; equal ones where -ts says nothing."""
-    given = [float(part) for part in settings.tensor_split[:gpus]]
-    parts = given + [0.0] * (gpus - len(given)) if any(given) else [1.0] * gpus
-    ends = list(accumulate(parts))
-    return [end / ends[-1] for end in ends]
+def _split_points(settings: Settings, devices: int) -> list[float]:
+    """Give where one device's layers end and the next one's begin, as shares; equal ones where -ts says nothing.
+
+    Without -ts the engine takes the devices' free memory for shares, which is not known here.
+    """
+    given = [float(part) for part in settings.tensor_split[:devices]]
+    parts = given + [0.0] * (devices - len(given)) if any(given) else [1.0] * devices
+    ends = list(accumulate(map(_single, parts), lambda left, right: _single(left + right)))
+    return [_single(end / ends[-1]) for end in ends]
+
+
+def _single(value: float) -> float:
+    """Round to single precision."""
+    rounded: float = struct.unpack("f", struct.pack("f", value))[0]
+    return rounded
+
+
+def _device(name: str, gpus: int) -> int:
+    """Give the index of a device named by -dev."""
+    match = _DEVICE.fullmatch(name)
+    index = int(match[1] or 0) if match else gpus
+    if index >= gpus:
+        raise RefusedSettings(
+            f"there is no device '{name}' here",
+            rule="no such device",
+            where="-dev",
+            remedy="name devices by backend and number, counted from 0, such as CUDA0",
+        )
+    return index
 
 
 def _buffer_device(buffer_type: str, gpus: int) -> int:
