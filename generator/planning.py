@@ -12,11 +12,10 @@ from pathlib import Path
 
 from generator.errors import InputError, MissingFileError
 from generator.facts import Fact, Lock, Source
-from generator.gguf import Header, Inventory, ShardedHeader, SkippedArray, read_header, read_sharded
+from generator.gguf import Inventory, SkippedArray, read_header, read_sharded
 from generator.memory.model import Model
 from generator.memory.plan import Plan, make_plan
 from generator.memory.settings import parse_flags
-from generator.quantity import Quantity
 
 
 def plan(
@@ -69,16 +68,7 @@ def model_of_header(header: Inventory, name: str) -> Model:
     source = Source(url="", title=name)
     metadata_fact = Fact("header.metadata", metadata_of(header), origin="header", source=source)
     tensors_fact = Fact("header.tensors", rows_of(header), origin="header", source=source)
-    return Model.build(metadata_of(header), rows_of(header), metadata_fact, tensors_fact, _size_of(header, source))
-
-
-def _size_of(header: Inventory, source: Source) -> Quantity | None:
-    """Give the size of the file, or of all shards together; None where the source did not tell it."""
-    sizes = header.file_sizes if isinstance(header, ShardedHeader) else (header.file_size,) if isinstance(header, Header) else (None,)
-    known = [size for size in sizes if size is not None]
-    if len(known) < len(sizes):
-        return None
-    return Fact("file.size", sum(known), "B", "header", source).quantity()
+    return Model.build(metadata_of(header), rows_of(header), metadata_fact, tensors_fact)
 
 
 def metadata_of(header: Inventory) -> dict[str, object]:
@@ -102,5 +92,4 @@ def model_of_lock(lock: Lock, quant: str) -> Model:
         )
     metadata, tensors = lock.facts[f"{prefix}.metadata"], lock.facts[f"{prefix}.tensors"]
     assert isinstance(metadata.value, Mapping) and isinstance(tensors.value, list)
-    size = lock.facts[f"file.{quant.lower()}.size"].quantity()
-    return Model.build(metadata.value, tensors.value, metadata, tensors, size)
+    return Model.build(metadata.value, tensors.value, metadata, tensors)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from generator.errors import UnsupportedArchitecture
+from generator.errors import InputError, UnsupportedArchitecture
 from generator.memory.model import Model
 from generator.quantity import Quantity, Value
 
@@ -67,21 +67,40 @@ def grouped_query(model: Model) -> Layers:
 def gated_delta_net(model: Model) -> Layers:
     """Every `full_attention_interval`-th block caches K and V, the others keep a gated delta net state.
 
-    Source: src/models/qwen35moe.cpp and qwen35.cpp, `load_arch_hparams` (the default interval is 4; blocks of a draft
-    head are attention only).
+    A header may list the blocks of the second kind instead. Source: src/models/qwen35moe.cpp and qwen35.cpp, `load_arch_hparams`
+    (the default interval is 4; blocks of a draft head are attention only).
     """
-    interval = model.number("full_attention_interval", 4)
     count = int(model.loaded_blocks)
-    attention = _every(count, int(interval))
+    inputs, words, evaluate = _listed(model, count) if model.has("attention.recurrent_layers") else _at_intervals(model)
+    attention = evaluate([quantity.value for quantity in inputs])
     return Layers(
         attention=attention,
         recurrent=tuple(block for block in range(count) if block not in set(attention)),
         draft_attention=_draft(model),
         state=_delta_net_state(model),
-        inputs=(model.loaded_blocks, interval),
-        words="loaded blocks i with (i + 1) divisible by full_attention_interval",
-        evaluate=lambda values: _every(_whole(values[0]), _whole(values[1])),
+        inputs=inputs,
+        words=words,
+        evaluate=evaluate,
     )
+
+
+Rule = tuple[tuple[Quantity, ...], str, Callable[[Sequence[Value]], tuple[int, ...]]]
+"""What blocks follow from, in words, and how."""
+
+
+def _at_intervals(model: Model) -> Rule:
+    interval = model.number("full_attention_interval", 4)
+    if not int(interval):
+        raise InputError(f"'{model.architecture}.full_attention_interval' is 0", remedy="the header was written wrongly: take another file")
+    inputs = (model.loaded_blocks, interval)
+    words = "loaded blocks i with (i + 1) divisible by full_attention_interval"
+    return inputs, words, lambda values: _every(_whole(values[0]), _whole(values[1]))
+
+
+def _listed(model: Model, count: int) -> Rule:
+    inputs = tuple(model.per_block("attention.recurrent_layers", block) for block in range(count))
+    words = "loaded blocks that attention.recurrent_layers does not mark"
+    return inputs, words, lambda values: tuple(block for block, recurrent in enumerate(values) if not recurrent)
 
 
 def _every(count: int, interval: int) -> tuple[int, ...]:

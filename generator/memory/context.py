@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from generator.errors import RefusedSettings
 from generator.memory.model import Model
-from generator.memory.settings import Settings
+from generator.memory.settings import FIT_FULL_CONTEXT, Settings
 from generator.quantity import ONE, TOKEN, Quantity, Value, derived, smallest
 
 CELL_PADDING = 256
@@ -54,16 +54,23 @@ def context_of(model: Model, settings: Settings) -> Context:
             rule="too many sequences",
             remedy="lower -np",
         )
-    if settings.n_ctx:
-        asked = Quantity.constant(settings.n_ctx, TOKEN, "-c")
-    else:
-        asked = model.number("context_length") * Quantity.constant(1, TOKEN, "one token a position")
+    asked = _asked(model, settings, sequences)
     padded = asked.rounded_up(CELL_PADDING)
     streams = Quantity.constant(1 if unified else sequences, ONE, "streams of the cache")
     each = padded if unified or sequences == 1 else _share(padded, sequences)
     batch = smallest([asked, Quantity.constant(settings.n_batch, TOKEN, "-b")])
     micro = smallest([batch, Quantity.constant(settings.n_ubatch or settings.n_batch, TOKEN, "-ub")])
     return Context(asked, each, streams, Quantity.constant(sequences, ONE, "-np"), batch, micro)
+
+
+def _asked(model: Model, settings: Settings, sequences: int) -> Quantity:
+    """Give the context asked for: by -c, else by --kv-unified-per-slot unless -c 0 was given, else the trained one."""
+    if settings.n_ctx:
+        return Quantity.constant(settings.n_ctx, TOKEN, "-c")
+    if settings.kv_unified_per_slot > 0 and settings.fit_ctx != FIT_FULL_CONTEXT:
+        each = Quantity.constant(settings.kv_unified_per_slot, TOKEN, "--kv-unified-per-slot")
+        return each * Quantity.constant(sequences, ONE, "-np")
+    return model.number("context_length") * Quantity.constant(1, TOKEN, "one token a position")
 
 
 def sequences_of(settings: Settings) -> tuple[int, bool]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from generator.errors import RefusedSettings
 from generator.gguf.types import block
 from generator.memory.context import Context
 from generator.memory.model import Model
@@ -15,7 +16,10 @@ from generator.quantity import BYTE_PER_TOKEN, ONE, Quantity, total
 
 
 def bytes_per_token(model: Model, blocks: Sequence[int], type_k: str, type_v: str) -> Quantity:
-    """Give the bytes that one cell of the cache takes in all of `blocks` together."""
+    """Give the bytes that one cell of the cache takes in all of `blocks` together.
+
+    Raises RefusedSettings where a row is no whole number of a cache type's blocks.
+    """
     if not blocks:
         return Quantity.constant(0, BYTE_PER_TOKEN, "no block caches")
     rows = [_row(model, index, "key", type_k) + _row(model, index, "value", type_v) for index in blocks]
@@ -26,9 +30,7 @@ def bytes_per_token(model: Model, blocks: Sequence[int], type_k: str, type_v: st
 
 def elements_per_token(model: Model, blocks: Sequence[int]) -> Quantity:
     """Give the cache elements of one cell in all of `blocks`, K and V together."""
-    each = [
-        model.per_block("attention.head_count_kv", index) * (head_length(model, "key") + head_length(model, "value")) for index in blocks
-    ]
+    each = [kv_heads(model, index) * (head_length(model, "key") + head_length(model, "value")) for index in blocks]
     return each[0] * len(blocks) if len({item.value for item in each}) == 1 else total(each, unit=ONE)
 
 
@@ -44,8 +46,21 @@ def head_length(model: Model, part: str) -> Quantity:
     return model.number("embedding_length") / model.per_block("attention.head_count", 0)
 
 
+def kv_heads(model: Model, index: int) -> Quantity:
+    """Give the heads that share a block's cache: as many as attention heads where the header does not say."""
+    name = "attention.head_count_kv"
+    return model.per_block(name if model.has(name) else "attention.head_count", index)
+
+
 def _row(model: Model, index: int, part: str, cache_type: str) -> Quantity:
-    elements = model.per_block("attention.head_count_kv", index) * head_length(model, part)
+    elements = kv_heads(model, index) * head_length(model, part)
     block_elements, block_bytes = block(cache_type)
+    if int(elements) % block_elements:
+        raise RefusedSettings(
+            f"a {part} row of {elements.value} elements is no whole number of {cache_type} blocks of {block_elements}",
+            rule="cache block does not divide the row",
+            where=f"-ct{part[0]}",
+            remedy=f"give -ct{part[0]} f16",
+        )
     blocks = elements / Quantity.constant(block_elements, ONE, f"elements in a block of {cache_type}")
     return blocks * Quantity.constant(block_bytes, BYTE_PER_TOKEN, f"bytes of a block of {cache_type}")

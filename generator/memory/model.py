@@ -9,6 +9,9 @@ from generator.errors import InputError
 from generator.gguf.roles import block_of, is_input, is_routed_expert
 from generator.quantity import BYTE, ONE, Fact, Quantity, total
 
+MAX_BLOCKS = 512
+"""LLAMA_MAX_LAYERS, src/llama-hparams.h: the engine loads no file that states more blocks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
@@ -36,7 +39,6 @@ class Model:
     tensors: tuple[Tensor, ...]
     metadata_fact: Fact
     tensors_fact: Fact
-    file_size: Quantity | None = None
     blocks: Mapping[int, tuple[Tensor, ...]] = field(default_factory=dict)
 
     @staticmethod
@@ -45,18 +47,20 @@ class Model:
         rows: Iterable[Sequence[object]],
         metadata_fact: Fact,
         tensors_fact: Fact,
-        file_size: Quantity | None = None,
     ) -> Model:
-        """Make a model from metadata and rows of (name, type, shape, payload bytes)."""
+        """Make a model from metadata and rows of (name, type, shape, payload bytes).
+
+        Raises InputError for metadata that name no architecture.
+        """
         tensors = tuple(_tensor(row, tensors_fact) for row in rows)
         blocks: dict[int, list[Tensor]] = {}
         for tensor in tensors:
             if tensor.block is not None:
                 blocks.setdefault(tensor.block, []).append(tensor)
-        architecture = str(metadata.get("general.architecture", ""))
-        return Model(
-            architecture, metadata, tensors, metadata_fact, tensors_fact, file_size, {index: tuple(of) for index, of in blocks.items()}
-        )
+        architecture = metadata.get("general.architecture")
+        if not isinstance(architecture, str) or not architecture:
+            raise InputError("the header does not state 'general.architecture'", remedy="take a GGUF file that a model was written to")
+        return Model(architecture, metadata, tensors, metadata_fact, tensors_fact, {index: tuple(of) for index, of in blocks.items()})
 
     # hyperparameters
 
@@ -77,8 +81,8 @@ class Model:
         if default is not None and not self.has(name):
             return Quantity.constant(default, ONE, f"the engine's default for {name}")
         value = self.raw(name)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise InputError(f"'{self.architecture}.{name}' should be one whole number, the header says {value!r}")
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise InputError(f"'{self.architecture}.{name}' should be one whole number from 0 up, the header says {value!r}")
         return Quantity.read(value, ONE, self.metadata_fact, f"{self.architecture}.{name}").named(f"header.{name}")
 
     def per_block(self, name: str, block: int) -> Quantity:
@@ -87,6 +91,8 @@ class Model:
         if isinstance(value, list | tuple):
             if block >= len(value):
                 raise InputError(f"'{self.architecture}.{name}' lists {len(value)} blocks, block {block} is not among them")
+            if not isinstance(value[block], int) or value[block] < 0:
+                raise InputError(f"'{self.architecture}.{name}' should list whole numbers from 0 up, block {block} has {value[block]!r}")
             row = Quantity.read(int(value[block]), ONE, self.metadata_fact, f"{self.architecture}.{name}[{block}]")
             return row.named(f"header.{name}.{block}")
         return self.number(name)
@@ -95,13 +101,19 @@ class Model:
 
     @property
     def block_count(self) -> Quantity:
-        """Number of blocks in the file, those of a draft head included."""
-        return self.number("block_count")
+        """Number of blocks in the file, those of a draft head included. Raises InputError for a number the engine does not load."""
+        count = self.number("block_count")
+        if not 0 < int(count) <= MAX_BLOCKS:
+            raise InputError(f"the header states {int(count)} blocks", remedy=f"the engine loads models of 1 to {MAX_BLOCKS} blocks")
+        return count
 
     @property
     def draft_blocks(self) -> Quantity:
-        """Number of blocks at the end that belong to a draft head (`nextn_predict_layers`)."""
-        return self.number("nextn_predict_layers", 0)
+        """Number of blocks at the end that belong to a draft head (`nextn_predict_layers`). Raises InputError for more than there are."""
+        drafts = self.number("nextn_predict_layers", 0)
+        if self.block_count < drafts:
+            raise InputError(f"the header states {int(self.block_count)} blocks, and {int(drafts)} of a draft head among them")
+        return drafts
 
     @property
     def loaded_blocks(self) -> Quantity:
