@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -21,9 +20,6 @@ from generator.guide.page import ledger_values, tidied
 from generator.guide.pictures import pictures
 from generator.memory.settings import Settings
 from generator.planning import model_of_lock
-from generator.specs import Issue, Recipe, Spec
-
-_THREAD = re.compile(r"\{issue (\d+)\}")
 
 STALE_AFTER = timedelta(days=30)
 """A fact that was not checked for longer is named after a build."""
@@ -92,24 +88,11 @@ def gather(catalog: Catalog, model_name: str, card_name: str) -> Sources:
     model = catalog.model(model_name)
     card = catalog.card(card_name)
     engine = catalog.engine(recipe.engine, recipe.build)
-    issues = threads(catalog, recipe, card, engine, model)
-    lock = catalog.lock(model_name)
-    facts = lock.facts
-    for spec in (model, card, engine, recipe, *issues.values()):
-        facts = facts.merged(spec.facts)
-    return Sources(recipe, model, card, engine, issues, facts.merged(lock.facts), catalog.root / "templates")
-
-
-def threads(catalog: Catalog, recipe: Recipe, *others: Spec) -> dict[str, Issue]:
-    """Read the recipe's threads, and those that its prose or theirs link to."""
-    issues = {ref: catalog.issue(ref) for ref in recipe.issues}
-    prose = [note for spec in (recipe, *others) for note in spec.notes.values()]
-    prose += [section for issue in issues.values() for section in issue.sections.values()]
-    for number in sorted({number for each in prose for number in _THREAD.findall(each.text)}, key=int):
-        ref = f"{recipe.engine}#{number}"
-        if ref not in issues:
-            issues[ref] = catalog.issue(ref)
-    return issues
+    issues = {ref: catalog.issue(ref) for ref in catalog.threads(recipe)}
+    facts = recipe.facts
+    for spec in (model, card, engine, *issues.values()):
+        facts = facts.merged(catalog.known(spec))
+    return Sources(recipe, model, card, engine, issues, facts, catalog.root / "templates")
 
 
 def subject_of(catalog: Catalog, sources: Sources) -> Subject:

@@ -4,6 +4,8 @@
     recipes/cards/<card>.yml
     recipes/engines/<engine>/<build>.yml
     recipes/issues/<tracker>/<number>.md
+    and beside them, once a source was asked, cards/<card>.lock.json, engines/<engine>/<build>.lock.json,
+    issues/<tracker>/threads.lock.json
 
 A file is read when it is asked for, once. `check` reads all of them and reports every problem of every file at once.
 """
@@ -19,8 +21,21 @@ from pathlib import Path
 from typing import TypeVar
 
 from generator.errors import GenError, InputError, Problem, SpecErrors, UnknownNameError, did_you_mean, quoted
-from generator.facts import Lock
-from generator.specs import Card, Engine, Issue, Model, Recipe, load_card, load_engine, load_issue, load_model, load_recipe
+from generator.facts import Fact, Facts, Lock
+from generator.specs import (
+    Card,
+    Engine,
+    Issue,
+    Model,
+    Recipe,
+    Spec,
+    load_card,
+    load_engine,
+    load_issue,
+    load_model,
+    load_recipe,
+    tracker_name,
+)
 
 T = TypeVar("T")
 
@@ -31,6 +46,9 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _REF = re.compile(r"(?P<tracker>[a-z0-9][a-z0-9.-]*)#(?P<number>[1-9][0-9]{0,9})")
 _MODEL_FILE = "model.yml"
 _LOCK_FILE = "model.lock.json"
+_THREADS_LOCK = "threads.lock.json"
+_LOCK_SUFFIX = ".lock.json"
+_THREAD = re.compile(r"\{issue (\d+)\}")
 
 
 class UnknownEntryError(UnknownNameError):
@@ -43,6 +61,11 @@ class UnknownEntryError(UnknownNameError):
         if near:
             self.near = near
             self.problem = f"no {kind} is called '{name}'; did you mean {quoted(near)}?"
+
+
+def _is_newer(locked: Fact, own: Fact | None) -> bool:
+    """Tell whether a locked fact stands over what the spec says: it does unless the author has read the source since."""
+    return own is None or own.checked is None or (locked.checked is not None and locked.checked >= own.checked)
 
 
 def _plain(name: str) -> str:
@@ -171,6 +194,49 @@ class Catalog:
         """Give the path of a model's lock, whether or not it is there. Raises UnknownNameError."""
         return self._model_folder(model) / _LOCK_FILE
 
+    # what sources answered
+
+    def lock_of(self, spec: Spec) -> Path:
+        """Give the path of the lock that keeps what the sources of a spec answered, whether or not it is there."""
+        match spec:
+            case Model():
+                return self.lock_path(spec.name)
+            case Card():
+                return self._recipes / "cards" / f"{spec.name}.lock.json"
+            case Engine():
+                return self._recipes / "engines" / spec.name / f"{spec.build}.lock.json"
+            case Issue():
+                return self._recipes / "issues" / tracker_name(spec.tracker) / _THREADS_LOCK
+        raise InputError(f"a spec of kind {type(spec).__name__} keeps no answers")
+
+    def known(self, spec: Spec) -> Facts:
+        """Give a spec's facts with what its lock has laid over them, where that was checked no earlier. Raises LockError."""
+        path = self.lock_of(spec)
+        if not path.exists():
+            return spec.facts
+        locked = self._locked(path)
+        own = {fact.key: fact for fact in spec.facts}
+        newer = [fact for fact in locked if _is_newer(fact, own.get(fact.key))]
+        if isinstance(spec, Issue):
+            newer = [fact for fact in newer if fact.key.startswith(f"{spec.prefix}.")]
+        return spec.facts.merged(newer)
+
+    def threads(self, recipe: Recipe) -> list[str]:
+        """Give the references of a recipe's threads, and of those that its prose, its specs' or theirs link to."""
+        specs = [recipe, self.model(recipe.model), self.card(recipe.card), self.engine(recipe.engine, recipe.build)]
+        prose = [note.text for spec in specs for note in spec.notes.values()]
+        prose += [section.text for ref in recipe.issues for section in self.issue(ref).sections.values()]
+        linked = {int(number) for text in prose for number in _THREAD.findall(text)}
+        refs = [f"{recipe.engine}#{number}" for number in sorted(linked)]
+        return list(dict.fromkeys([*recipe.issues, *refs]))
+
+    def _locked(self, path: Path) -> Facts:
+        if path not in self._read:
+            self._read[path] = Lock.read(path)
+        found = self._read[path]
+        assert isinstance(found, Lock)
+        return found.facts
+
     # the whole
 
     def check(self) -> None:
@@ -244,7 +310,8 @@ class Catalog:
         """Note files that no listing finds, because of their name or their place."""
         remedy = "see the layout at the top of generator/catalog.py; files end in .yml, issues in .md"
         files = (path for kind in ("models", "cards", "engines", "issues") for path in (self._recipes / kind).rglob("*"))
-        strays = [path for path in files if path.is_file() and path not in found and not path.name.startswith(".")]
+        known = (path for path in files if path.is_file() and not path.name.startswith(".") and not path.name.endswith(_LOCK_SUFFIX))
+        strays = [path for path in known if path not in found]
         return [Problem(self._shown(path), 0, "", "no spec is looked for under this name", remedy) for path in strays]
 
     def _references(self, model: str, card: str) -> list[Problem]:

@@ -7,7 +7,7 @@ the JSON Schema made from the same tables.
 from generator.specs.card import BACKENDS, VENDORS, Card, load_card
 from generator.specs.common import Prose, Quote, Spec
 from generator.specs.engine import Citation, Cuda, CudaFloor, CudaStep, Engine, Flag, ReadElsewhere, Support, load_engine
-from generator.specs.issue import SECTIONS, SEVERITIES, STATES, TECHNIQUES, TOPICS, Applies, Issue, load_issue
+from generator.specs.issue import SECTIONS, SEVERITIES, STATES, TECHNIQUES, TOPICS, Applies, Issue, load_issue, tracker_name
 from generator.specs.model import Model, Projector, Quant, load_model
 from generator.specs.recipe import Budget, Draft, Fallback, Ladder, Machine, MemoryKind, Recipe, load_recipe
 from generator.specs.schema import SPEC_TYPES, schema, schema_text
@@ -60,4 +60,5 @@ __all__ = [
     "load_recipe",
     "schema",
     "schema_text",
+    "tracker_name",
 ]

@@ -1,0 +1,106 @@
+"""Which facts can be asked again, how, and which lock keeps the answer.
+
+A spec says how some of its facts are asked (`ask`); for others it follows from what they are: the state of a thread, the size of a
+file on the Hub, the line of a citation at the pinned build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+from generator.catalog import Catalog
+from generator.facts import Ask, Fact, Facts, Source
+from generator.specs import Engine, Issue, Model, Spec
+
+THREAD_FIELDS = ("state", "reason", "title", "labels")
+"""What is always asked of a thread; comments and days too where the spec has them."""
+
+MORE_THREAD_FIELDS = ("comments", "opened", "closed", "updated")
+
+PERIODS = {
+    "github_thread": timedelta(days=1),
+    "github_search": timedelta(days=7),
+    "github_release": timedelta(days=1),
+    "github_source": timedelta(days=30),
+    "hub_file": timedelta(days=1),
+    "hub_repository": timedelta(days=1),
+    "hub_card": timedelta(days=7),
+    "hub_search": timedelta(days=7),
+    "web": timedelta(days=7),
+}
+"""How often each kind of question is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A fact to ask again: as it is known now, how to ask, and the lock that keeps the answer."""
+
+    fact: Fact
+    ask: Ask
+    lock: Path
+
+    @property
+    def key(self) -> str:
+        """The fact's key."""
+        return self.fact.key
+
+
+def questions(catalog: Catalog, pairs: Iterable[tuple[str, str]]) -> list[Question]:
+    """Give every question that the guides of these recipes raise, each once, in a stable order."""
+    found: dict[str, Question] = {}
+    for model, card in pairs:
+        recipe = catalog.recipe(model, card)
+        specs: list[Spec] = [catalog.model(model), catalog.card(card), catalog.engine(recipe.engine, recipe.build)]
+        specs += [catalog.issue(ref) for ref in catalog.threads(recipe)]
+        for spec in specs:
+            known = catalog.known(spec)
+            for fact in _askable(spec, known):
+                assert fact.ask is not None
+                found.setdefault(fact.key, Question(fact, fact.ask, catalog.lock_of(spec)))
+    return list(found.values())
+
+
+def _askable(spec: Spec, known: Facts) -> Iterator[Fact]:
+    """Give a spec's facts that can be asked, as they are known now, each with its question."""
+    written = {fact.key: fact.ask for fact in spec.facts if fact.ask is not None}
+    implied = {fact.key: fact for fact in _implied(spec)}
+    for key in [*written, *(key for key in implied if key not in written)]:
+        fact = known[key] if key in known else implied[key]
+        yield replace(fact, ask=written.get(key) or implied[key].ask)
+
+
+def _implied(spec: Spec) -> Iterator[Fact]:
+    if isinstance(spec, Issue):
+        yield from _of_thread(spec)
+    elif isinstance(spec, Model):
+        yield from _of_model(spec)
+    elif isinstance(spec, Engine):
+        yield from _of_engine(spec)
+
+
+def _of_thread(issue: Issue) -> Iterator[Fact]:
+    fields = [*THREAD_FIELDS, *(name for name in MORE_THREAD_FIELDS if f"{issue.prefix}.{name}" in issue.facts)]
+    for name in fields:
+        ask = Ask.of("github_thread", repository=issue.tracker, number=str(issue.number), field=name)
+        yield Fact(f"{issue.prefix}.{name}", None, source=Source(issue.url), ask=ask)
+
+
+def _of_model(model: Model) -> Iterator[Fact]:
+    source = Source(f"https://huggingface.co/{model.repository}")
+    for quant in model.quants.values():
+        for name in ("size", "sha256"):
+            ask = Ask.of("hub_file", repository=model.repository, file=quant.file, field=name)
+            yield Fact(f"file.{quant.name.lower()}.{name}", None, "B" if name == "size" else "", source=source, ask=ask)
+    yield Fact("model.gated", None, source=source, ask=Ask.of("hub_repository", repository=model.repository, field="gated"))
+
+
+def _of_engine(engine: Engine) -> Iterator[Fact]:
+    for citation in engine.citations.values():
+        parts = {"repository": engine.repository, "ref": engine.build, "path": citation.path, "pattern": citation.pattern}
+        near = citation.line or (citation.read_elsewhere.line if citation.read_elsewhere else None)
+        ask = Ask.of("github_source", **parts, **({"near": str(near)} if near else {}))
+        key = f"citation.{engine.build}.{citation.name}"
+        yield Fact(key, citation.line, checked=citation.checked, source=Source(engine.url(citation.name)), ask=ask)
