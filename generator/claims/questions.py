@@ -36,11 +36,15 @@ PERIODS = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A fact to ask again: as it is known now, how to ask, and the lock that keeps the answer."""
+    """A fact to ask again: as it is known now, how to ask, and the lock that keeps the answer.
+
+    `moved_to` is the new name its thread or repository is already known to have.
+    """
 
     fact: Fact
     ask: Ask
     lock: Path
+    moved_to: str = ""
 
     @property
     def key(self) -> str:
@@ -59,8 +63,13 @@ def questions(catalog: Catalog, pairs: Iterable[tuple[str, str]]) -> list[Questi
             known = catalog.known(spec)
             for fact in _askable(spec, known):
                 assert fact.ask is not None
-                found.setdefault(fact.key, Question(fact, fact.ask, catalog.lock_of(spec)))
+                found.setdefault(fact.key, Question(fact, fact.ask, catalog.lock_of(spec), _moved_to(fact.key, known)))
     return list(found.values())
+
+
+def _moved_to(key: str, known: Facts) -> str:
+    new_name = f"{key.rpartition('.')[0]}.moved_to"
+    return str(known[new_name].value) if new_name in known else ""
 
 
 def _askable(spec: Spec, known: Facts) -> Iterator[Fact]:

@@ -1,0 +1,1 @@
+"""What is published beside the guides: reports of drift, the page and feed of changes."""
