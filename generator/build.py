@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -14,12 +14,13 @@ from generator.guide.context import Sources, values_of
 from generator.guide.environment import rendered
 from generator.guide.ledger import Ledger
 from generator.guide.lint import Allowed, lint
-from generator.guide.marks import Marks, code
+from generator.guide.marks import Marks, code, escaped
 from generator.guide.numbers import Subject, write_numbers
 from generator.guide.page import ledger_values, tidied
 from generator.guide.pictures import pictures
 from generator.memory.settings import Settings
 from generator.planning import model_of_lock
+from generator.specs import Engine
 
 STALE_AFTER = timedelta(days=30)
 """A fact that was not checked for longer is named after a build."""
@@ -92,7 +93,18 @@ def gather(catalog: Catalog, model_name: str, card_name: str) -> Sources:
     facts = recipe.facts
     for spec in (model, card, engine, *issues.values()):
         facts = facts.merged(catalog.known(spec))
-    return Sources(recipe, model, card, engine, issues, facts, catalog.root / "templates")
+    return Sources(recipe, model, card, _with_read_lines(engine, facts), issues, facts, catalog.root / "templates")
+
+
+def _with_read_lines(engine: Engine, facts: Facts) -> Engine:
+    """Give the engine with the lines at which its citations were last found, where a source was asked."""
+    citations = dict(engine.citations)
+    for name, citation in engine.citations.items():
+        key = f"citation.{engine.build}.{name}"
+        if key in facts and isinstance(line := facts[key].value, int) and facts[key].status != "gone":
+            length = citation.end_line - citation.line if citation.line and citation.end_line else 0
+            citations[name] = replace(citation, line=line, end_line=line + length if length else None, checked=facts[key].checked)
+    return replace(engine, citations=citations)
 
 
 def subject_of(catalog: Catalog, sources: Sources) -> Subject:
@@ -139,7 +151,7 @@ def description(sources: Sources) -> dict[str, object]:
 
 def names_of(sources: Sources) -> dict[str, str]:
     """Give what the placeholders for names stand for."""
-    return {"model": sources.model.title, "card": sources.card.title, "build": code(sources.engine.build)}
+    return {"model": escaped(sources.model.title), "card": escaped(sources.card.title), "build": code(sources.engine.build)}
 
 
 def proper_names(sources: Sources) -> list[str]:

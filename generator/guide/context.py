@@ -59,7 +59,7 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
     policy = Policy(sources.recipe.budget.policy)
     values: dict[str, object] = {
         "model": _model(sources.model),
-        "card": sources.card,
+        "card": {"title": escaped(sources.card.title), "compute_capability": sources.card.compute_capability},
         "recipe": sources.recipe,
         "settings": subject.settings,
         "build": sources.engine.build,
@@ -85,7 +85,7 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "cuda": _cuda(sources),
         "card_facts": list(_card_facts(sources, marks)),
         "not_published": list(_not_published(sources, marks)),
-        "memory_kinds": sources.recipe.memory_kinds,
+        "memory_kinds": [{"name": escaped(kind.name)} for kind in sources.recipe.memory_kinds],
         "ladder": _ladder(sources, subject, book),
         "fallbacks": sources.recipe.fallbacks,
         "fallback_rows": _fallback_rows(sources, subject),
@@ -177,10 +177,10 @@ def _issues(sources: Sources, marks: Marks) -> dict[str, list[dict[str, str]]]:
         row = {"number": str(issue.number), "link": marks.issue_link(issue), "icon": ICONS[issue.severity]}
         row["state"] = marks.state(issue)
         row["headline"] = marks.prose(issue.headline, issue, issue.prefix)
-        if issue.severity == "red" and not places["first"]:
+        if issue.severity == "red" and _is_open(issue, marks) and not places["first"]:
             places["first"].append(dict(row))
-        row["state"] = marks.state(issue)
-        row["symptom"] = issue.symptom
+        titled = issue.symptom == str(marks.facts[f"{issue.prefix}.title"].value)
+        row["symptom"] = marks.quoted(issue.symptom) if titled else escaped(issue.symptom)
         row["text"] = _told(issue, marks)
         places[_place(issue)].append(row)
     return places
@@ -201,11 +201,16 @@ def _place(issue: Issue) -> str:
     return "troubleshooting"
 
 
+def _is_open(issue: Issue, marks: Marks) -> bool:
+    fact = marks.facts[f"{issue.prefix}.state"]
+    return fact.value == "open" and fact.status != "gone"
+
+
 def _told(issue: Issue, marks: Marks) -> str:
     """Give a thread's sections as Markdown: what is reported, established and not, and what to do."""
     parts = []
     open_words = {"established": "Established.", "not established": "Not established.", "would change our mind": "What would change this."}
-    closed = marks.facts[f"{issue.prefix}.state"].value != "open"
+    closed = not _is_open(issue, marks)
     for name in ("report", "if closed", "established", "not established", "advice", "would change our mind"):
         if name not in issue.sections or (name == "if closed" and not closed):
             continue
@@ -222,7 +227,7 @@ def _told(issue: Issue, marks: Marks) -> str:
 def _model(model: Model) -> dict[str, str]:
     return {
         "name": model.name,
-        "title": model.title,
+        "title": escaped(model.title),
         "architecture": model.architecture,
         "publisher": escaped(model.publisher),
         "licence_name": escaped(model.licence) if not any(map(str.isdecimal, model.licence)) else code(model.licence),

@@ -21,17 +21,29 @@ from generator.guide.prose import fill
 from generator.specs import Citation, Engine, Issue, Prose, Quote, Spec
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!])")
+_DATE_WORD = re.compile(r"[(\[]*\d{4}-\d{2}-\d{2}[)\].,;:]*")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]#!])")
+_LIST = re.compile(r"^(\d*)([-+.)])(?= |$)")
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "~": "&#126;"})
+
+
+def plain(text: str) -> str:
+    """Give text on one line, as a reader sees it."""
+    return " ".join(text.split())
 
 
 def escaped(text: str) -> str:
-    """Give other people's text so that Markdown shows it as it is."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    """Give other people's text so that Markdown shows it as it is, at the start of a line and in a table too.
+
+    What not every Markdown takes a backslash before is an entity. Braces are escaped because some sites read attributes or
+    templates in them.
+    """
+    return _LIST.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", plain(text)).translate(_ENTITIES))
 
 
 def code(text: str) -> str:
     """Give text as a code span, whatever backticks it holds itself."""
-    text = " ".join(text.split()).replace("|", "\\|")
+    text = plain(text).replace("|", "\\|")
     fence = "`" * (max((len(run) for run in re.findall(r"`+", text)), default=0) + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{fence}{pad}{text}{pad}{fence}"
@@ -39,8 +51,11 @@ def code(text: str) -> str:
 
 def spelled(text: str) -> str:
     """Give other people's text with each word that has a digit in it as code; dates stay as they are."""
-    words = [word if _ISO_DATE.search(word) or not any(map(str.isdecimal, word)) else code(word) for word in text.split()]
-    return " ".join(word if word.startswith("`") else escaped(word) for word in words)
+    return " ".join(escaped(word) if _DATE_WORD.fullmatch(word) or not _has_digit(word) else code(word) for word in text.split())
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdecimal, text))
 
 
 def anchor(name: str) -> str:
@@ -55,7 +70,7 @@ def linked(text: str, address: str) -> str:
 
 @dataclass(slots=True)
 class Marks:
-    """The marks of one guide, and what it said: claims and quotations, for the ledger and the lint."""
+    """The marks of one guide, and what it said: claims, and quotations as a reader sees them, for the ledger and the lint."""
 
     book: Book
     facts: Facts
@@ -64,7 +79,7 @@ class Marks:
     names: Mapping[str, str]
     quotable: Mapping[str, Quote]
     claims: dict[str, Claim] = field(default_factory=dict)
-    quotes: dict[str, Quote] = field(default_factory=dict)
+    quotes: set[str] = field(default_factory=set)
     uncited: dict[str, Citation] = field(default_factory=dict)
     days: set[tuple[str, str]] = field(default_factory=set)
 
@@ -135,9 +150,12 @@ class Marks:
         return said.replace(f"{text}, checked", "checked")
 
     def state(self, issue: Issue) -> str:
-        """Say what state a thread is in, as a claim."""
+        """Say what state a thread is in, as a claim: open, closed and why, merged, moved and to where, or gone."""
         fact = self.facts[f"{issue.prefix}.state"]
-        word = {"issue": "", "pull_request": "pull request, ", "discussion": "discussion, "}[issue.kind] + str(fact.value)
+        kind = {"issue": "", "pull_request": "pull request, ", "discussion": "discussion, "}[issue.kind]
+        gone = fact.status == "gone"
+        predicate = f"{fact.key} is gone" if gone else f"{fact.key} == {json.dumps(fact.value)}"
+        word = f"gone from the tracker, {fact.value} when last seen" if gone else self._state_words(issue, str(fact.value))
         scope = {
             "architectures": issue.applies.architectures,
             "backends": issue.applies.backends,
@@ -146,7 +164,16 @@ class Marks:
             "techniques": issue.applies.techniques,
             "confirmed_builds": issue.applies.confirmed_builds,
         }
-        return self.claim(f"{issue.prefix}.state", word, f'{issue.prefix}.state == "{fact.value}"', scope)
+        return self.claim(f"{issue.prefix}.state", kind + word, predicate, scope)
+
+    def _state_words(self, issue: Issue, state: str) -> str:
+        reason = self._optional(f"{issue.prefix}.reason")
+        moved_to = self._optional(f"{issue.prefix}.moved_to")
+        words = f"{state} as {str(reason).replace('_', ' ').lower()}" if reason and state == "closed" else state
+        return f"moved to {code(str(moved_to))}, {words}" if moved_to else words
+
+    def _optional(self, key: str) -> object:
+        return self.facts[key].value if key in self.facts else None
 
     def issue_link(self, issue: Issue) -> str:
         """Give a link to a thread."""
@@ -161,7 +188,6 @@ class Marks:
 
     def quote(self, quote: Quote, checked: date | None = None) -> str:
         """Give a quotation, marked as one, with who said it, where, and when; `checked` is the day to give where nobody noted one."""
-        self.quotes[quote.text] = quote
         said_in = spelled(quote.said_in or "source")
         day = quote.checked or checked
         if not _ISO_DATE.search(said_in) and day is not None:
@@ -169,7 +195,12 @@ class Marks:
             self.days.add((quote.source.url, day.isoformat()))
         self.days.update((quote.source.url, found) for found in _ISO_DATE.findall(said_in))
         by = linked(said_in, quote.source.url) if quote.source.url else said_in
-        return f"“{escaped(quote.text)}” ({by})"
+        return f"{self.quoted(quote.text)} ({by})"
+
+    def quoted(self, text: str) -> str:
+        """Give other people's words in quotation marks, and remember them for the lint."""
+        self.quotes.add(plain(text))
+        return f"“{escaped(text)}”"
 
     def cite(self, name: str) -> str:
         """Give a link to the engine's source: file and line at the pin, or file alone where the line was not read there."""
