@@ -2,7 +2,8 @@
 
 It reads the rendered Markdown as a reader's program would (markdown-it-py) and holds it against the ledger, so it does not
 trust the templates. A digit may stand in: a link to a ledger row whose value it correctly shows; a date linked to its source;
-a quotation the guide has registered; a registered name (the card's, the model's); code. Everywhere else it is an error.
+a quotation the guide has registered; a registered name (the card's, the model's); code. Everywhere else it is an error, and
+so are quotation marks around anything but a registered quotation.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_TRACKER = re.compile(r"https://github\.com/[^/]+/[^/]+/(?:issues|pull|discussions)/(\d+)$")
-_DIGIT = re.compile(r"\d")
+_TRACKER = re.compile(r"https://github\.com/[^/]+/[^/]+/(?:issues|pull|discussions)/(\d+)(?:[/?#].*)?$")
+_DIGIT = re.compile(r"[\d²³¹¼-¾⁰-₉⅐-↉①-⒛⓪-⓿❶-➓]")
+"""A digit of any script, or a sign that means a number."""
 _ANCHOR = re.compile(r'<a id="([^"]+)">')
 _HARMLESS = re.compile(r'<a id="[^"]+">|</a>|<!--.*?-->|<br ?/?>', re.DOTALL)
-_QUOTED = re.compile(r"“([^”]*)”")
 _LOCAL = "#"
 _CODE = "\x00"
 """Stands for a code span in the text of a block or link."""
@@ -125,6 +126,7 @@ def _inline(children: list[Token], block: _Block) -> None:
     for token in children:
         if token.type == "link_open":
             href, text = str(token.attrGet("href") or ""), ""
+            loose.append(_title(token))
         elif token.type == "link_close":
             block.links.append((href, text))
             loose.append(_CODE)
@@ -133,16 +135,19 @@ def _inline(children: list[Token], block: _Block) -> None:
             _html(token.content, block)
         elif token.type == "image":
             block.images.append(str(token.attrGet("src")))
-            loose.append(token.content)
+            loose += [token.content, _title(token)]
         else:
             piece = {"softbreak": " ", "hardbreak": " ", "code_inline": _CODE}.get(token.type, token.content)
             if href:
-                text += token.content if token.type == "code_inline" else piece
-                if token.type == "code_inline":
-                    text = _CODE + text
+                text += piece
             else:
                 loose.append(piece)
     block.loose.append("".join(loose))
+
+
+def _title(token: Token) -> str:
+    """Give the title of a link or picture, which a reader sees on hovering, as a word apart."""
+    return f" {token.attrGet('title') or ''} "
 
 
 def _html(content: str, block: _Block) -> None:
@@ -208,22 +213,25 @@ class _Checker:
             if source not in self.allowed.files:
                 yield self._problem(block.line, f"a picture that is not among the guide's files: {source!r}", "draw it, or drop it")
         for text in block.loose:
-            yield from self._numbers(block.line, text)
+            rest = self._without_quotations(text)
+            if re.search("[“”]", rest):
+                yield self._problem(block.line, "quotation marks around what is no quotation of this guide", "quote word for word")
+            yield from self._numbers(block.line, rest)
         for href, text in block.links:
             yield from self._link(block.line, href, text)
-        dated = any(_ISO_DATE.search(text) for href, text in block.links if not href.startswith(_LOCAL))
+        dated = {_thread(href) for href, text in block.links if _ISO_DATE.search(text)}
         for href, _ in block.links:
-            if _TRACKER.search(href) and not dated:
+            if _TRACKER.search(href) and _thread(href) not in dated:
                 yield self._problem(block.line, f"a tracker thread without the date it was checked: {href}", "give the date beside it")
 
     def _link(self, line: int, href: str, text: str) -> Iterator[Problem]:
         if href in self.allowed.files:
-            return
-        if not href.startswith(_SAFE):
+            yield from self._numbers(line, text)
+        elif not href.startswith(_SAFE):
             yield self._problem(line, f"a link that is no web address: {href[:60]!r}", "link to https:// or to a place on the page")
         elif href.startswith(_LOCAL):
             yield from self._local(line, href[1:], text)
-        elif not text.startswith(_CODE):
+        else:
             yield from self._external(line, href, text)
 
     def _local(self, line: int, key: str, text: str) -> Iterator[Problem]:
@@ -232,7 +240,7 @@ class _Checker:
             yield self._problem(line, f"a link to '#{key}', which is nowhere on the page", "link to an anchor that exists")
             return
         row = self.ledger.rows.get(key)
-        if text.startswith(_CODE) or (row is not None and (self._shows(text, row) or text == str(row.checked))):
+        if row is not None and (self._shows(text, row) or text == str(row.checked)):
             return
         for digits in self._stray(text):
             said = f"'{text}' is not what the ledger has under '{key}' ({row.display})" if row else f"{_NOTHING_BEHIND}: {digits!r}"
@@ -261,9 +269,19 @@ class _Checker:
         """Give the words with digits that remain once quotations and names are taken out."""
         if not _DIGIT.search(text):
             return []
-        text = _QUOTED.sub(lambda match: "" if match[1] in self.allowed.quotes else match[0], text)
         text = self.names.sub("", text)
-        return [word.strip(f"{_CODE}.,;:()") for word in text.split() if any(character.isdecimal() for character in word)]
+        return [word.strip(f"{_CODE}.,;:()") for word in text.split() if _DIGIT.search(word)]
+
+    def _without_quotations(self, text: str) -> str:
+        for quote in self.allowed.quotes:
+            text = text.replace(f"“{quote}”", "")
+        return text
 
     def _problem(self, line: int, message: str, remedy: str) -> Problem:
         return Problem(self.file, line, "", message, remedy)
+
+
+def _thread(href: str) -> str:
+    """Give the address of the thread that a link leads into."""
+    found = _TRACKER.search(href)
+    return href[: found.end(1)] if found else href
