@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 from generator.errors import GenError, InputError
 
 if TYPE_CHECKING:
-    from datetime import date
+    from datetime import date, datetime
 
     from generator.build import Guide
     from generator.catalog import Catalog
@@ -123,6 +123,8 @@ def _parser() -> argparse.ArgumentParser:
     schema.add_argument("kind", nargs="?", metavar="KIND", help="model, card, engine, recipe or issue; all when left out")
     schema.set_defaults(run=_schema)
 
+    _add_live(commands)
+
     lock = commands.add_parser("lock", help="write a model's lock from its spec and headers")
     lock.add_argument("model", metavar="MODEL")
     lock.add_argument("--header", action="append", default=[], metavar="QUANT=FILE", help="read the header of a quant from this file")
@@ -135,6 +137,37 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_live(commands: argparse._SubParsersAction[_Parser]) -> None:
+    """Add the commands that ask sources."""
+    check = commands.add_parser(
+        "check",
+        help="ask every source that is due again, and say what drifted",
+        description="Ask again, write state and locks; pages are left to `gen build`. Exit 0 nothing, 3 drift, 1 could not.",
+    )
+    _pair(check, optional=True)
+    _asking(check)
+    _json(check)
+    check.set_defaults(run=_check)
+
+    nightly = commands.add_parser(
+        "nightly",
+        help="check, build, lint, and write the report and the list of changes",
+        description="Everything a night does. Exit 0 nothing, 3 drift, 1 our or the environment's failure.",
+    )
+    _asking(nightly)
+    nightly.add_argument("--report", metavar="FILE", help="write the report as Markdown here, and as JSON beside it")
+    nightly.add_argument("--site-url", default="", metavar="URL", help="address of the published site, for the feed")
+    _json(nightly)
+    nightly.set_defaults(run=_nightly)
+
+    update = commands.add_parser("update", help="move a model's recipes to another build of the engine")
+    update.add_argument("model", metavar="MODEL")
+    update.add_argument("--build", required=True, metavar="BUILD", help="the build to move to, such as b10712")
+    _now(update)
+    _json(update)
+    update.set_defaults(run=_update)
+
+
 def _pair(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     nargs = "?" if optional else None
     parser.add_argument("model", nargs=nargs, metavar="MODEL", help="a model of the catalogue")
@@ -143,6 +176,21 @@ def _pair(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
 
 def _json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _asking(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--everything", action="store_true", help="ask what is not due too")
+    parser.add_argument("--now", type=_moment, metavar="TIME", help="take this ISO date or time (UTC) for now")
+
+
+def _moment(text: str) -> datetime:
+    from datetime import UTC, datetime
+
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is no ISO date or time, such as 2026-08-31T03:00") from error
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def _now(parser: argparse.ArgumentParser) -> None:
@@ -332,6 +380,73 @@ def _schema(args: argparse.Namespace) -> int:
     return 0
 
 
+def _check(args: argparse.Namespace) -> int:
+    from generator.nightly import check, open_live, settled
+    from generator.publish.report import as_text
+
+    catalog = _catalog()
+    pairs = _chosen(args, catalog) if args.model else catalog.recipes()
+    live, session = open_live(catalog.root)
+    with session:
+        report = check(catalog.root, pairs, live, now=args.now or _moment_now(), everything=args.everything, progress=_progress)
+    if args.json:
+        _print_json(report.as_dict())
+    else:
+        print("\n".join(as_text(report)))
+    settled(catalog.root)
+    return report.exit_code
+
+
+def _nightly(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from generator.facts import write_whole
+    from generator.nightly import nightly, open_live, settled
+    from generator.publish.report import as_markdown, as_text
+
+    catalog = _catalog()
+    catalog.check()
+    live, session = open_live(catalog.root)
+    with session:
+        now = args.now or _moment_now()
+        report = nightly(catalog.root, live, now=now, base_url=args.site_url, everything=args.everything, progress=_progress)
+    if args.report:
+        write_whole(Path(args.report), as_markdown(report))
+        write_whole(Path(args.report).with_suffix(".json"), _json_text(report.as_dict()))
+    if args.json:
+        _print_json(report.as_dict())
+    else:
+        print("\n".join(as_text(report)))
+    settled(catalog.root)
+    return report.exit_code
+
+
+def _update(args: argparse.Namespace) -> int:
+    from generator.nightly import open_live
+    from generator.update import as_text, update
+
+    catalog = _catalog()
+    live, session = open_live(catalog.root)
+    with session:
+        result = update(catalog, args.model, args.build, live, today=_today(args))
+    if args.json:
+        _print_json(result.as_dict())
+    else:
+        print("\n".join(as_text(result)))
+    return 3 if result.lost else 0
+
+
+def _moment_now() -> datetime:
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC)
+
+
+def _progress(done: int, wanted: int) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{done} of {wanted} facts", end="" if done < wanted else "\n", file=sys.stderr, flush=True)
+
+
 def _lock(args: argparse.Namespace) -> int:
     from generator.locking import lock_model
 
@@ -348,9 +463,13 @@ def _lock(args: argparse.Namespace) -> int:
 
 
 def _print_json(value: object) -> None:
+    print(_json_text(value), end="")
+
+
+def _json_text(value: object) -> str:
     import json
 
-    print(json.dumps(value, ensure_ascii=False, indent=1))
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
 if __name__ == "__main__":

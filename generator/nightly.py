@@ -103,7 +103,6 @@ def nightly(
     for guide in Pages.built(root, pairs).guides.values():
         write_guide(guide, root / "site")
     record(root / "site", report.drifts, base_url)
-    settled(root)
     return report
 
 

@@ -93,16 +93,19 @@ def _line(change: Change) -> str:
 
 
 def _feed(changes: Sequence[Change], base_url: str) -> str:
-    """Give an Atom feed (RFC 4287); its times are those of the changes, so the same list gives the same bytes."""
+    """Give an Atom feed (RFC 4287); its times are those of the changes, so the same list gives the same bytes.
+
+    Without a known address of the site its links are relative.
+    """
     updated = f"{changes[0]['found']}T00:00:00Z" if changes else "1970-01-01T00:00:00Z"
-    home = base_url.rstrip("/")
+    home = base_url.rstrip("/") + "/" if base_url else ""
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         '<feed xmlns="http://www.w3.org/2005/Atom">',
         " <title>Changes to the guides</title>",
-        f" <id>{escape(home)}/changes.atom</id>",
-        f' <link rel="self" href={quoteattr(home + "/changes.atom")}/>',
-        f" <link href={quoteattr(home + '/changes/')}/>",
+        " <id>urn:gen-guides:changes</id>",
+        f' <link rel="self" href={quoteattr(home + "changes.atom")}/>',
+        f" <link href={quoteattr(home + 'changes/')}/>",
         f" <updated>{updated}</updated>",
         " <author><name>gen</name></author>",
     ]
@@ -111,8 +114,8 @@ def _feed(changes: Sequence[Change], base_url: str) -> str:
         lines += [
             " <entry>",
             f"  <title>{escape(title)}</title>",
-            f"  <id>{escape(home)}/changes/#{change['id']}</id>",
-            f"  <link href={quoteattr(home + '/changes/')}/>",
+            f"  <id>urn:gen-guides:change:{change['id']}</id>",
+            f"  <link href={quoteattr(home + 'changes/')}/>",
             f"  <updated>{change['found']}T00:00:00Z</updated>",
             f"  <summary>{escape(title)}</summary>",
             " </entry>",
