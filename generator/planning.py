@@ -7,12 +7,14 @@ A source is a GGUF file (its first shard, or the file up to its tensor data), a 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 
 from generator.errors import InputError, MissingFileError
 from generator.facts import Fact, Lock, Source
-from generator.gguf import Inventory, SkippedArray, read_header, read_sharded
+from generator.gguf import Inventory, SkippedArray, read_sharded
 from generator.memory.model import Model
 from generator.memory.plan import Plan, make_plan
 from generator.memory.settings import parse_flags
@@ -44,23 +46,42 @@ def model_of(source: str | PathLike[str] | Inventory | Model) -> Model:
         return source
     if isinstance(source, Inventory):
         return model_of_header(source, source.name)
-    text = str(source)
-    path = Path(source)
-    if path.is_file():
-        return model_of_header(_read(path), text)
-    if text.endswith((".gguf", ".head")) and not text.startswith("hf://") and text.count("/") != 2:
-        raise MissingFileError(text, remedy="give the path of a GGUF file, MODEL/CARD of a recipe, or hf://owner/repository/file.gguf")
-    from generator.sources.hub import open_hub, parse_reference
+    text, path = str(source), Path(source)
+    if is_file(path):
+        return model_of_header(read_sharded(path, whole=path.suffix != ".head"), text)
+    if S_ISDIR(_mode(path)):
+        raise MissingFileError(text, reason="this is a directory, not a GGUF file", remedy=_SOURCES)
+    if not isinstance(source, str) or _means_a_file(text):
+        raise MissingFileError(text, remedy=_SOURCES)
+    from generator.sources.hub import open_hub_set, parse_reference
 
     reference = parse_reference(text)
-    return model_of_header(read_header(open_hub(reference)), str(reference))
+    with ExitStack() as opened:
+        files = [opened.enter_context(file) for file in open_hub_set(reference)]
+        return model_of_header(read_sharded(files), str(reference))
 
 
-def _read(path: Path) -> Inventory:
-    whole = not path.name.endswith(".head")
-    if "-of-" in path.name:
-        return read_sharded(path)
-    return read_header(path, whole=whole)
+_SOURCES = "give the path of a GGUF file (of a sharded set, any), MODEL/CARD of a recipe, or hf://owner/repository/file.gguf"
+
+
+def _means_a_file(text: str) -> bool:
+    """Tell whether a text that is no file was meant as one: a name alone, or by how it begins, or by its folder."""
+    if text.startswith("hf://"):
+        return False
+    named = text.endswith((".gguf", ".head"))
+    return "/" not in text or text.startswith(("/", ".", "~")) or (named and (text.count("/") < 2 or S_ISDIR(_mode(Path(text).parent))))
+
+
+def is_file(path: str | PathLike[str]) -> bool:
+    """Tell whether there is a regular file; a text that cannot be a path is none."""
+    return S_ISREG(_mode(path))
+
+
+def _mode(path: str | PathLike[str]) -> int:
+    try:
+        return Path(path).stat().st_mode
+    except (OSError, ValueError):
+        return 0
 
 
 def model_of_header(header: Inventory, name: str) -> Model:
