@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from generator.errors import RefusedSettings
 from generator.gguf.types import block
 from generator.memory.context import Context
 from generator.memory.model import Model
@@ -16,10 +15,7 @@ from generator.quantity import BYTE_PER_TOKEN, ONE, Quantity, total
 
 
 def bytes_per_token(model: Model, blocks: Sequence[int], type_k: str, type_v: str) -> Quantity:
-    """Give the bytes that one cell of the cache takes in all of `blocks` together.
-
-    Raises RefusedSettings where a row is no whole number of a cache type's blocks.
-    """
+    """Give the bytes that one cell of the cache takes in all of `blocks` together."""
     if not blocks:
         return Quantity.constant(0, BYTE_PER_TOKEN, "no block caches")
     rows = [_row(model, index, "key", type_k) + _row(model, index, "value", type_v) for index in blocks]
@@ -52,15 +48,12 @@ def kv_heads(model: Model, index: int) -> Quantity:
     return model.per_block(name if model.has(name) else "attention.head_count", index)
 
 
+def row_elements(model: Model, index: int, part: str) -> Quantity:
+    """Give the elements of a block's `key` or `value` row, all of its heads together."""
+    return kv_heads(model, index) * head_length(model, part)
+
+
 def _row(model: Model, index: int, part: str, cache_type: str) -> Quantity:
-    elements = kv_heads(model, index) * head_length(model, part)
     block_elements, block_bytes = block(cache_type)
-    if int(elements) % block_elements:
-        raise RefusedSettings(
-            f"a {part} row of {elements.value} elements is no whole number of {cache_type} blocks of {block_elements}",
-            rule="cache block does not divide the row",
-            where=f"-ct{part[0]}",
-            remedy=f"give -ct{part[0]} f16",
-        )
-    blocks = elements / Quantity.constant(block_elements, ONE, f"elements in a block of {cache_type}")
+    blocks = row_elements(model, index, part) / Quantity.constant(block_elements, ONE, f"elements in a block of {cache_type}")
     return blocks * Quantity.constant(block_bytes, BYTE_PER_TOKEN, f"bytes of a block of {cache_type}")

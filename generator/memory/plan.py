@@ -70,12 +70,18 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The context of a draft head: its own cache in bytes.
+    """The context of a draft head: its own cache, on the host and on each device.
 
     Its block is among the plan's weights, its copies of the recurrent state among the plan's state.
     """
 
-    kv: int
+    host: Quantity
+    gpus: tuple[Quantity, ...]
+
+    @property
+    def kv(self) -> int:
+        """Bytes of the cache, wherever it is."""
+        return sum(int(part) for part in (self.host, *self.gpus))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +117,12 @@ def make_plan(model: Model, settings: Settings, *, gpus: int = 1, build: str | N
     layers = layers_of(model)
     refuse(model, settings)
     context = context_of(model, settings)
-    drafts = settings.drafts_with_own_head
-    placement = place(model, settings, gpus, draft_head=drafts)
+    placement = place(model, settings, gpus, draft_head=settings.loads_draft_head)
     host = Device("host", _terms(model, settings, layers, context, placement, HOST, NOTHING))
     devices = tuple(
         Device(f"gpu{index}", _terms(model, settings, layers, context, placement, index, declared_reserve())) for index in range(gpus)
     )
-    own_context = drafts and settings.model_draft is None and settings.hf_repo_draft is None
-    draft = _draft(model, settings, layers, context) if own_context else None
+    draft = draft_of(layers, settings, context, placement, gpus)
     return Plan(model, settings, settings.program, build, context, placement, host, devices, draft)
 
 
@@ -126,12 +130,8 @@ def _terms(
     model: Model, settings: Settings, layers: Layers, context: Context, placement: Placement, device: int, compute: Quantity
 ) -> Terms:
     """Give one device's terms: a block's cache and state are where the block is, on the host with --no-kv-offload."""
-
-    def here(block: int) -> bool:
-        return (placement.layer_devices[block] if settings.kv_offload else HOST) == device
-
-    attention = [block for block in layers.attention if here(block)]
-    states = tuple(block for block in layers.recurrent if here(block))
+    attention = _here(layers.attention, settings, placement, device)
+    states = _here(layers.recurrent, settings, placement, device)
     per_token = kv_cache.bytes_per_token(model, attention, settings.type_k, settings.type_v)
     per_block = recurrent.bytes_per_block(layers)
     state = recurrent.state_bytes(per_block, len(states), context, settings.rollback_depth)
@@ -139,6 +139,19 @@ def _terms(
     return Terms(placement.weights(device, words), kv_cache.cache_bytes(per_token, context), state, compute)
 
 
-def _draft(model: Model, settings: Settings, layers: Layers, context: Context) -> Draft:
-    per_token = kv_cache.bytes_per_token(model, layers.draft_attention, settings.type_k_draft, settings.type_v_draft)
-    return Draft(int(kv_cache.cache_bytes(per_token, context)))
+def draft_of(layers: Layers, settings: Settings, context: Context, placement: Placement, gpus: int) -> Draft | None:
+    """Give the context of the model's own draft head; None where none is asked for, or another file does the drafting."""
+    if not settings.drafts_with_own_head:
+        return None
+
+    def cache(device: int) -> Quantity:
+        blocks = _here(layers.draft_attention, settings, placement, device)
+        per_token = kv_cache.bytes_per_token(placement.model, blocks, settings.type_k_draft, settings.type_v_draft)
+        return kv_cache.cache_bytes(per_token, context)
+
+    return Draft(cache(HOST), tuple(cache(index) for index in range(gpus)))
+
+
+def _here(blocks: tuple[int, ...], settings: Settings, placement: Placement, device: int) -> tuple[int, ...]:
+    """Give those of some blocks whose cache or state is on a device."""
+    return tuple(block for block in blocks if (placement.layer_devices[block] if settings.kv_offload else HOST) == device)
