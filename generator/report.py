@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from generator.catalog import Catalog
-from generator.errors import InputError
+from generator.errors import InputError, RefusedSettings
 from generator.memory import kv_cache
 from generator.memory.architectures import layers_of
 from generator.memory.budget import Policy, Pool, clears_by, fits
 from generator.memory.compute import declared_reserve
 from generator.memory.context import context_of
+from generator.memory.flags import begins_command, split_words
 from generator.memory.ladder import Caches, Rung
 from generator.memory.model import Model
 from generator.memory.placement import place
-from generator.memory.plan import Device, Plan, make_plan
+from generator.memory.plan import Device, Plan, draft_of, make_plan
+from generator.memory.refusals import refuse
 from generator.memory.settings import Settings, flags_of_recipe, parse_flags
-from generator.planning import model_of, model_of_lock
-from generator.quantity import BYTE, Quantity, shown
+from generator.planning import is_file, model_of, model_of_lock
+from generator.quantity import Quantity, shown
 from generator.specs import Card
 
 FORMAT = 1
@@ -49,11 +50,14 @@ def planned(
 ) -> PlanReport:
     """Give the report for a source and flags. Raises InputError and what opening and planning raise.
 
-    `source` is MODEL/CARD of a recipe, a GGUF file or a Hub reference; without one the flags must name a model. A recipe
-    brings its settings, card, build and policy; flags and options win over them.
+    `source` is MODEL/CARD of a recipe, a GGUF file or a Hub reference; without one, or where a command line begins in its place, the
+    flags must name a model. A recipe brings its settings, card, build and policy; flags and options win over them.
     """
     if gpus < 0:
         raise InputError(f"--gpus {gpus}: there are no fewer devices than none", remedy="give 0 or more")
+    if source is not None and _is_command(source):
+        flags = [*split_words(source), *flags]
+        source = None
     pair = _recipe_named(source)
     if pair is not None:
         return _of_recipe(pair, flags, card, policy, program, gpus, build)
@@ -67,8 +71,13 @@ def planned(
     return _report(name, plan, Policy(policy or Policy.ENGINE), Catalog.open().card(card) if card else None)
 
 
+def _is_command(source: str) -> bool:
+    first = source.split(maxsplit=1)[:1]
+    return bool(first) and begins_command(first[0]) and not source.endswith(".gguf")
+
+
 def _recipe_named(source: str | None) -> tuple[str, str] | None:
-    if source is None or Path(source).exists() or source.count("/") != 1 or source.endswith((".gguf", ".head")) or ":" in source:
+    if source is None or is_file(source) or source.count("/") != 1 or source.endswith((".gguf", ".head")) or ":" in source:
         return None
     model, _, card = source.partition("/")
     return model, card
@@ -79,7 +88,7 @@ def _of_recipe(
 ) -> PlanReport:
     catalog = Catalog.open()
     recipe = catalog.recipe(*pair)
-    settings = parse_flags([*flags_of_recipe(recipe.settings, flags, program), *flags], program)
+    settings = parse_flags(flags_of_recipe(recipe.settings, flags, program), program)
     model = model_of_lock(catalog.lock(recipe.model), recipe.quant)
     plan = make_plan(model, settings, gpus=gpus, build=build or recipe.build)
     return _report("/".join(pair), plan, Policy(policy or recipe.budget.policy), catalog.card(card or recipe.card))
@@ -87,7 +96,7 @@ def _of_recipe(
 
 def _hub_name(settings: Settings) -> str | None:
     if settings.hf_repo and settings.hf_file:
-        return f"hf://{settings.hf_repo}/{settings.hf_file}"
+        return f"hf://{settings.hf_repo.partition(':')[0]}/{settings.hf_file}"
     return settings.hf_repo
 
 
@@ -97,11 +106,13 @@ def _report(name: str, plan: Plan, policy: Policy, card: Card | None) -> PlanRep
 
 
 def _on_card(plan: Plan, policy: Policy) -> Quantity:
-    """Give weights, cache and state on the first device, with the input embedding where the policy counts it."""
-    if not plan.gpus:
-        return plan.host.terms.weights + plan.host.terms.kv + plan.host.terms.recurrent
-    terms = plan.gpus[0].terms
+    """Give weights, caches and state on the first device, with the input embedding where the policy counts it."""
+    terms = (plan.gpus or (plan.host,))[0].terms
     total = terms.weights + terms.kv + terms.recurrent
+    if plan.draft is not None:
+        total = total + (plan.draft.gpus or (plan.draft.host,))[0]
+    if not plan.gpus:
+        return total
     return total + _input_embedding(plan.model) if policy is Policy.PUBLISHED else total
 
 
@@ -118,18 +129,35 @@ def _ladder(plan: Plan, policy: Policy) -> Iterator[Rung]:
         return
     settings, model = plan.settings, plan.model
     layers = layers_of(model)
-    own = (settings.type_k, settings.type_v)
+    pairs = _allowed_caches(model, settings)
     for depth, contexts in _rungs(plan):
-        placed = place(model, settings.with_n_cpu_moe(depth), 1, draft_head=settings.drafts_with_own_head)
+        placed = place(model, settings.with_n_cpu_moe(depth), 1, draft_head=settings.loads_draft_head)
         weights = placed.weights(0, "on device 0")
         if policy is Policy.PUBLISHED:
             weights = weights + _input_embedding(model)
         blocks = [block for block in layers.attention if placed.layer_devices[block] == 0 and settings.kv_offload]
         for n_ctx in contexts:
             context = context_of(model, replace(settings, n_ctx=n_ctx))
-            for caches in dict.fromkeys([own, *CACHES]):
+            rest = weights + plan.gpus[0].terms.recurrent
+            draft = draft_of(layers, settings, context, placed, 1)
+            if draft is not None:
+                rest = rest + draft.gpus[0]
+            for caches in pairs:
                 cache = kv_cache.cache_bytes(kv_cache.bytes_per_token(model, blocks, *caches), context)
-                yield Rung(depth, n_ctx, caches, weights + cache + plan.gpus[0].terms.recurrent)
+                yield Rung(depth, n_ctx, caches, rest + cache)
+
+
+def _allowed_caches(model: Model, settings: Settings) -> list[Caches]:
+    """Give the settings' own pair of cache types, and those beside it that the engine would take under the same settings."""
+    own = (settings.type_k, settings.type_v)
+    pairs = [own]
+    for type_k, type_v in CACHES:
+        try:
+            refuse(model, replace(settings, type_k=type_k, type_v=type_v))
+        except RefusedSettings:
+            continue
+        pairs.append((type_k, type_v))
+    return list(dict.fromkeys(pairs))
 
 
 def _rungs(plan: Plan) -> Iterator[tuple[int, list[int]]]:
@@ -161,14 +189,31 @@ def plan_as_text(report: PlanReport) -> Iterator[str]:
     for device in (plan.host, *plan.gpus):
         yield _device_line(device)
     if plan.draft is not None:
-        yield f"draft head: its own cache {_size(Quantity.constant(plan.draft.kv, BYTE))} beside the above"
-    yield "compute on a device is the engine's fitting margin, a reserve that is not derived here; none is counted on the host"
+        caches = zip((plan.host, *plan.gpus), (plan.draft.host, *plan.draft.gpus), strict=True)
+        where = ", ".join(f"{_size(cache)} on {device.name}" for device, cache in caches if int(cache))
+        yield f"draft head: its own cache beside the above, {where}"
+    yield from _notes(plan.settings)
     if report.pool is not None and report.card is not None:
         yield ""
         yield from _verdict(report, report.card, report.pool)
     if report.ladder:
         yield ""
         yield from _ladder_lines(report)
+
+
+def _notes(settings: Settings) -> Iterator[str]:
+    """Give in words what the figures stand for and what is not among them."""
+    yield "compute on a device is the engine's fitting margin, a reserve that is not derived here; none is counted on the host"
+    beside = {
+        "the projector": settings.mmproj or settings.mmproj_url,
+        "the draft model": settings.model_draft or settings.hf_repo_draft,
+        "adapters": settings.lora,
+    }
+    left_out = [name for name, given in beside.items() if given]
+    if left_out:
+        yield f"not counted, for it is in files of its own: {', '.join(left_out)}"
+    if settings.fit and (not settings.n_ctx or (settings.n_gpu_layers == "auto" and not settings.overrides)):
+        yield "shown as asked; where its margin is not left free, the engine's own fitting chooses other settings (-c, -ngl, --fit off)"
 
 
 def _verdict(report: PlanReport, card: Card, pool: Pool) -> Iterator[str]:
@@ -218,6 +263,7 @@ def plan_as_dict(report: PlanReport) -> dict[str, object]:
         "policy": str(report.policy),
         "devices": [_device(device) for device in (plan.host, *plan.gpus)],
         "draft": {"kv": plan.draft.kv} if plan.draft else None,
+        "notes": list(_notes(plan.settings)),
         "on_card": int(report.total),
         "ladder": [_rung(rung, report.pool) for rung in report.ladder],
     }

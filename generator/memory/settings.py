@@ -120,9 +120,14 @@ class Settings:
         return max((override.blocks or 0 for override in self.overrides if override.pattern == DENSE), default=0)
 
     @property
-    def drafts_with_own_head(self) -> bool:
-        """Whether blocks of a draft head in the model's own file are loaded; with a draft model beside it too."""
+    def loads_draft_head(self) -> bool:
+        """Whether blocks of a draft head are loaded with the model; even where another file does the drafting (common/common.cpp)."""
         return "draft-mtp" in self.spec_type
+
+    @property
+    def drafts_with_own_head(self) -> bool:
+        """Whether the model's own draft head does the drafting, for which it must have one."""
+        return self.loads_draft_head and self.model_draft is None and self.hf_repo_draft is None
 
     @property
     def rollback_depth(self) -> int:
@@ -171,15 +176,20 @@ def to_arguments(settings: Mapping[str, object], program: str = "llama-server") 
 
 
 def flags_of_recipe(settings: Mapping[str, object], over: Sequence[str], program: str = "llama-server") -> list[str]:
-    """Give the words of a recipe's settings without those that the flags in `over` set anew. Raises what `parse_flags` raises.
+    """Give a recipe's settings as a command line that goes on with the words in `over`, without what those set anew.
 
-    A second -ncmoe, or a -cmoe, would only add to the first, so what is overridden has to be left out.
+    A second -ncmoe, or a -cmoe, would only add to the first, so what is overridden has to be left out: either of the two for the
+    other as well. A program that `over` names stays in front. Raises what `to_arguments` and `parse_flags` raise.
     """
-    known = flags_of(program)
-    given = {use.flag.names[0] for use in command_of(over, program).uses}
-    if given & {known[word].names[0] for word in ("-ncmoe", "-cmoe")}:
-        given.add(known["-ncmoe"].names[0])
-    return [word for words in to_arguments(settings, program) if known[words[0]].names[0] not in given for word in words]
+    command = command_of(over, program)
+    known = flags_of(command.program)
+    given = {use.flag.names[0] for use in command.uses}
+    experts = {known[word].names[0] for word in ("-ncmoe", "-cmoe")}
+    if given & experts:
+        given |= experts
+    written = to_arguments(settings, command.program)
+    kept = [word for words in written if known[words[0]].names[0] not in given for word in words]
+    return [*over[: command.begin], *kept, *over[command.begin :]]
 
 
 @dataclass(frozen=True, slots=True)
