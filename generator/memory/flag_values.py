@@ -192,8 +192,19 @@ def _blocks_on_host(use: Use, setting: str, pattern: str) -> tuple[Override, ...
     return (Override(pattern, blocks=blocks),) if blocks else ()
 
 
+_REGEX_TOKEN = re.compile(r"\\.|\[(?P<empty>\^?\])?(?:\\.|[^\]\\])*\]|\(\?[:=!]|\{[0-9]+(?:,[0-9]*)?\}|(?P<refused>\(\?.?|\{)|.", re.DOTALL)
+"""What a pattern is made of, as far as the engine's std::regex (ECMAScript) reads it otherwise than we do."""
+
+_OTHER_ESCAPES = (r"\A", r"\Z", r"\N", r"\U")
+
+
 def _pattern(use: Use, setting: str, pattern: str) -> str:
     """Give a pattern back that means the same here as in the engine's std::regex."""
+    for token in _REGEX_TOKEN.finditer(pattern):
+        if token["refused"]:
+            raise use.refused(setting, f"a regular expression of ECMAScript; '{pattern}' is none at '{token[0]}'")
+        if token["empty"] or token[0] in _OTHER_ESCAPES:
+            raise use.misread(f"'{token[0]}' in '{pattern}' means another thing to llama.cpp", "an expression without it")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", FutureWarning)

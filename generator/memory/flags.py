@@ -25,6 +25,9 @@ OLD_LOAD_FLAGS = {"--mmap": "mmap", "--no-mmap": "none", "--mlock": "mlock", "-d
 """Flags of builds before September 2026 and the --load-mode each one sets, the last one winning, as the builds of summer 2026 read
 them (ggml-org/llama.cpp pull requests 20834, which deprecated them, and 28334, which removed them)."""
 
+SECRETS = ("--api-key", "--hf-token")
+"""Flags whose values no message shows."""
+
 DASHES = ("-", "–", "—")
 """What starts a flag, and what a web page makes of it."""
 
@@ -97,11 +100,13 @@ class Use:
 class Command:
     """A command line, taken apart: the program, the environment set before it, and its flags in order.
 
-    `uses` can be gone through once; it raises where a word is wrong, so that the first fault is the one told, as by the engine.
+    `begin` is the place of the first flag among the words. `uses` can be gone through once; it raises where a word is wrong, so that
+    the first fault is the one told, as by the engine.
     """
 
     program: str
     environment: tuple[tuple[str, str], ...]
+    begin: int
     uses: Iterator[Use]
 
 
@@ -150,7 +155,12 @@ def command_of(given: str | Sequence[str], program: str) -> Command:
         program, first = _program_in(words, first)
     environment = tuple((name, value) for name, _, value in (word.partition("=") for word in words[:first] if _ASSIGNMENT.fullmatch(word)))
     placed = ((word, f"word {place} of the command line") for place, word in enumerate(words[first:], first + 1))
-    return Command(program, environment, chain(_from_environment(dict(environment), program), uses_of(placed, program)))
+    return Command(program, environment, first, chain(_from_environment(dict(environment), program), uses_of(placed, program)))
+
+
+def begins_command(word: str) -> bool:
+    """Tell whether a word can begin a pasted command line: a program, with or without its folder, or a variable for it."""
+    return _ASSIGNMENT.fullmatch(word) is not None or _program_name(word) in PROGRAMS
 
 
 def split_words(text: str) -> list[str]:
@@ -198,11 +208,15 @@ def _checked(use: Use) -> Use:
 def _program_in(words: Sequence[str], first: int) -> tuple[str, int]:
     """Find the program among the words and give its name and the place of the first flag."""
     for place in range(first, len(words)):
-        name = re.split(r"[\\/]", words[place])[-1].removesuffix(".exe")
+        name = _program_name(words[place])
         if name in PROGRAMS:
             return name, place + 1
-    name = re.split(r"[\\/]", words[first])[-1]
+    name = _program_name(words[first])
     raise UnknownNameError("program", name, PROGRAMS, remedy="flags without a program will do; a model file is given by -m")
+
+
+def _program_name(word: str) -> str:
+    return re.split(r"[\\/]", word)[-1].removesuffix(".exe")
 
 
 def _from_environment(environment: Mapping[str, str], program: str) -> Iterator[Use]:
@@ -237,6 +251,10 @@ def _unknown(word: str, program: str, last: Use | None, where: str) -> UnknownFl
     """Give the error for a word that is no flag: what was meant, or why it is out of place."""
     known = flags_of(program)
     name, equals, value = word.partition("=")
+    if equals and (_ASSIGNMENT.fullmatch(word) or (name in known and known[name].long_name in SECRETS)):
+        word, value = f"{name}=…", "VALUE"
+    elif last is not None and last.flag.long_name in SECRETS and word[:1] not in DASHES:
+        word = "…"
     others = [flag for flag in all_flags() if word in flag.names + flag.negated]
     if equals and name in known:
         return UnknownFlagError(word, program, (), where=where, remedy=f"llama.cpp takes a value as a word of its own: {name} {value}")
