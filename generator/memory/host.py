@@ -19,8 +19,3 @@ def prompt_cache_limit(mebibytes: int) -> Quantity | None:
 def entry_crossover(per_sequence: Quantity, per_token: Quantity) -> Quantity:
     """Give the tokens from which on an entry's cache cells outweigh its copy of the recurrent state."""
     return (per_sequence / per_token).rounded_up()
-
-
-def entry_bytes(per_sequence: Quantity, per_token: Quantity, tokens: Quantity) -> Quantity:
-    """Give the bytes of one prompt cache entry of so many tokens."""
-    return per_token * tokens + per_sequence

@@ -29,10 +29,6 @@ class Decode:
         """Give the ratio of card to host bandwidth at which both halves take equal time, at a depth in tokens."""
         return self.card(depth) / self.host
 
-    def host_share(self, depth: Quantity) -> Quantity:
-        """Give the host's part of all bytes read for one token."""
-        return self.host / (self.host + self.card(depth))
-
 
 def used_share(experts: Quantity, used: Quantity, count: Quantity) -> Quantity:
     """Give the bytes of `experts` that one token reads, with `used` of `count` experts chosen in each block."""
