@@ -27,7 +27,7 @@ TIMES = {"gen": 15, "gguf": 1, "npm": 5}
 REQUIRED = {"gguf": 200, "npm": 50}
 """How many times longer each is to take than ours."""
 
-NPM_READER = """
+NPM_READER = r"""
 import {gguf} from '@huggingface/gguf';
 import {readFileSync} from 'node:fs';
 const memory = (field) => {

@@ -88,7 +88,7 @@ def test_a_file_cut_in_a_value_says_what_is_missing() -> None:
 @pytest.mark.parametrize(
     "last", [array(UINT64, range(5000)), array(STRING, ["abc"] * 20_000), Typed(STRING, "x" * 3000)], ids=["numbers", "strings", "text"]
 )
-def test_a_file_cut_in_what_is_passed_over_is_truncated(last: Typed, known: bool) -> None:  # noqa: FBT001
+def test_a_file_cut_in_what_is_passed_over_is_truncated(last: Typed, known: bool) -> None:
     content = File([("k", last)]).header()
     for cut in (1, 7, 8, 9, 1000):
         with pytest.raises(e.Truncated) as caught:
@@ -146,11 +146,22 @@ def test_rows_that_are_no_whole_blocks_are_refused() -> None:
     assert (error.tensor, error.elements, error.type_name, error.block) == ("w", 128, "Q4_K", 256)
 
 
+def test_a_single_element_is_no_whole_block() -> None:
+    assert refused(File(rows=[Row("w", shape=(), type=Q4_K)]), e.PartialRow).elements == 1
+
+
 def test_tensors_that_overlap_are_both_named() -> None:
     rows = [Row("long", shape=(64,), offset=0), Row("next", offset=224)]  # 64 floats end at 256
     error = refused(File(rows=rows, data=bytes(512)), e.OverlappingTensors)
     assert (error.tensor, error.begin, error.other, error.other_end) == ("next", 224, "long", 256)
     assert error.offset == AFTER_COUNTS + len(rows[0].packed())
+
+
+def test_tensors_that_overlap_by_one_byte_are_refused() -> None:
+    unaligned = ("general.alignment", Typed(UINT32, 1))
+    rows = [Row("a", offset=0), Row("b", offset=127)]
+    error = refused(File([unaligned], rows, data=bytes(512), alignment=1), e.OverlappingTensors)
+    assert (error.tensor, error.begin, error.other_end) == ("b", 127, 128)
 
 
 def test_two_tensors_at_the_same_place_overlap() -> None:
@@ -209,6 +220,7 @@ def test_an_array_longer_than_the_file_is_refused_without_reading_on() -> None:
     with pytest.raises(e.Truncated) as caught:
         read_header(source, arrays=True)
     assert caught.value.size == len(start) + 100
+    assert len(source.asked) == 1
 
 
 def test_names_out_of_a_file_are_shown_on_one_line_and_cut() -> None:

@@ -185,6 +185,14 @@ def test_what_follows_a_long_array_of_strings_of_any_length_is_found(length: int
     assert read_header(Memory(content), arrays=True).metadata["tokens"] == tuple(texts)
 
 
+def test_a_text_that_looks_like_strings_is_one_string_all_the_same() -> None:
+    # Read by its lowest byte alone, its length 0x105 would be 5, and the 256 bytes after those 5 would be 32 empty strings.
+    sly = b"x" * 5 + bytes(256)
+    texts: list[object] = [b"abc", sly] * 10_000
+    content = File([("tokens", array(STRING, texts)), ("after", Typed(UINT32, 12345))]).bytes()
+    assert read_header(Memory(content)).metadata == {"tokens": SkippedArray("STRING", 20_000), "after": 12345}
+
+
 def test_any_byte_but_zero_is_true_as_in_the_engine() -> None:
     content = File([("b", Typed(BOOL, value=True))]).bytes()
     at = content.rindex(struct.pack("<I", BOOL) + b"\1") + 4

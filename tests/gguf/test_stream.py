@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from generator.gguf import RangeSource, SkippedArray, read_header
@@ -35,7 +35,7 @@ tokenizers = st.builds(
 
 @settings(max_examples=30)
 @given(tokenizers, st.booleans(), st.booleans())
-def test_no_more_than_a_mebibyte_beyond_the_header_is_fetched_in_six_requests(tokenizer: Tokenizer, known: bool, every: bool) -> None:  # noqa: FBT001
+def test_no_more_than_a_mebibyte_beyond_the_header_is_fetched_in_six_requests(tokenizer: Tokenizer, known: bool, every: bool) -> None:
     header = tokenizer.header()
     source = Memory(header + TENSOR_DATA, known=known)
     assert read_header(source, arrays=every and tokenizer.tokens < 50_000, whole=False).data_offset == len(header)
@@ -65,6 +65,7 @@ def test_headers_of_known_sizes_stay_within_both_bounds(tokenizer: Tokenizer) ->
 
 @settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(0, 60_000), st.integers(0, 40)), max_size=5))
+@example([(3000, 400), (200_000, 0)])
 def test_whatever_the_strings_less_than_twice_the_header_and_a_mebibyte_is_fetched(runs: list[tuple[int, int]]) -> None:
     texts = [text for count, length in runs for text in ["x" * length] * count]
     header = File([("strings", array(STRING, texts)), ("after", Typed(STRING, "end"))]).bytes()
