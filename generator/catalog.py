@@ -227,7 +227,8 @@ class Catalog:
         prose = [note.text for spec in specs for note in spec.notes.values()]
         prose += [section.text for ref in recipe.issues for section in self.issue(ref).sections.values()]
         linked = {int(number) for text in prose for number in _THREAD.findall(text)}
-        refs = [f"{recipe.engine}#{number}" for number in sorted(linked)]
+        known = set(self.issues())  # of any other thread the prose is told where it is filled, with its file and line
+        refs = [ref for number in sorted(linked) if (ref := f"{recipe.engine}#{number}") in known]
         return list(dict.fromkeys([*recipe.issues, *refs]))
 
     def _locked(self, path: Path) -> Facts:
