@@ -23,7 +23,7 @@ from generator.specs import Citation, Engine, Issue, Prose, Quote, Spec
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DATE_WORD = re.compile(r"[(\[]*\d{4}-\d{2}-\d{2}[)\].,;:]*")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#!])")
-_LIST = re.compile(r"^(\d*)([-+.)])(?= |$)")
+_LIST = re.compile(r"^(\d+(?=[.)](?: |$))|(?=[-+]))")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "~": "&#126;"})
 
 
@@ -38,7 +38,7 @@ def escaped(text: str) -> str:
     What not every Markdown takes a backslash before is an entity. Braces are escaped because some sites read attributes or
     templates in them.
     """
-    return _LIST.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", plain(text)).translate(_ENTITIES))
+    return _LIST.sub(r"\1\\", _SPECIAL.sub(r"\\\1", plain(text)).translate(_ENTITIES))
 
 
 def code(text: str) -> str:
@@ -243,8 +243,10 @@ class Marks:
         if content == "checked":
             return self.checked(f"{prefix}.state")
         key, *how = content.split("|")
-        unit, digits = [*how, None, None][:2]
-        return self.fact(self._key(key, prefix), unit, int(digits) if digits else None)
+        unit, digits = [*how, "", ""][:2]
+        if len(how) > 2 or not re.fullmatch("[0-9]?", digits):
+            raise InputError("a number's unit and digits are not understood", remedy="write {key}, {key|unit} or {key|unit|digits}")
+        return self.fact(self._key(key, prefix), unit or None, int(digits) if digits else None)
 
     def _key(self, key: str, prefix: str) -> str:
         local = f"{prefix}.{key}"

@@ -20,7 +20,9 @@ from collections.abc import Callable
 from generator.errors import GenError, InputError
 from generator.specs import Prose
 
-_CODE = re.compile(r"(```.*?```|~~~.*?~~~|``[^`]*``|`[^`\n]*`)", re.DOTALL)
+_FENCED = r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)"
+_SPAN = r"(?<![`\\])(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n).)+?(?<!`)(?P=ticks)(?!`)"
+_CODE = re.compile(f"{_FENCED}|{_SPAN}", re.DOTALL | re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{([^{}\n]+)\}")
 
 
@@ -33,14 +35,15 @@ def fill(prose: Prose, resolve: Callable[[str], str]) -> str:
 
     Raises ProseError, naming file and line, where `resolve` raises any error of ours.
     """
-    filled = []
-    line = prose.line
-    for piece in _CODE.split(prose.text):
-        if piece.startswith(("`", "~~~")):
-            filled.append(piece)
-        else:
-            filled.append(_fill_piece(piece, prose.file, line, resolve))
-        line += piece.count("\n")
+    text, filled, end = prose.text, list[str](), 0
+
+    def up_to(begin: int) -> str:
+        return _fill_piece(text[end:begin], prose.file, prose.line + text.count("\n", 0, end), resolve)
+
+    for code in _CODE.finditer(text):
+        filled += [up_to(code.start()), code[0]]
+        end = code.end()
+    filled.append(up_to(len(text)))
     return "".join(filled).strip("\n")
 
 
