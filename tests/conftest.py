@@ -1,9 +1,46 @@
 from __future__ import annotations
 
 import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from generator.build import Guide
+    from generator.guide.lint import Allowed
+
+ROOT = Path(__file__).resolve().parents[1]
 
 settings.register_profile("here", deadline=None, print_blob=True)
 settings.register_profile("ci", settings.get_profile("here"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+@pytest.fixture(scope="session")
+def linted() -> tuple[Guide, Allowed]:
+    """Give the guide of the repository, built once for all tests, and what its lint was told to allow. Not to be changed."""
+    from generator import build
+    from generator.catalog import Catalog
+
+    told: list[Allowed] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "lint", lambda _page, _ledger, allowed, **_: told.append(allowed))
+        guide = build.build_guide(Catalog.open(ROOT), "apodex-mini", "rtx-5070")
+    return guide, told[0]
+
+
+@pytest.fixture(scope="session")
+def guide(linted: tuple[Guide, Allowed]) -> Guide:
+    """Give the guide of the repository. Not to be changed."""
+    return linted[0]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Give a copy of recipes and templates that a test may change."""
+    for name in ("recipes", "templates"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    return tmp_path
