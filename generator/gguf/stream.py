@@ -119,7 +119,8 @@ class Stream:
 
     def take(self, count: int) -> bytes:
         """Give the next `count` bytes. Raises as `require` does."""
-        self.require(count)
+        if self.position + count > len(self.buffer):
+            self.require(count)
         begin = self.position
         self.position = begin + count
         return self.buffer[begin : self.position]
