@@ -1,0 +1,125 @@
+"""Weights, context and refusals against what llama.cpp itself would allocate (tests/data/engine_truth/README.md)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generator.errors import GenError, RefusedSettings
+from generator.gguf import read_header
+from generator.memory.architectures import ARCHITECTURES
+from generator.memory.model import Model
+from generator.memory.plan import Plan, make_plan
+from generator.memory.settings import parse_flags
+from generator.planning import model_of
+from tests.gguf.raw import Memory
+
+EXTRACT = Path(__file__).parents[1] / "data/engine_truth"
+WHOLE = Path(__file__).parents[3] / "shared/engine-truth"
+ALIGNMENT = 64 * 2**10  # tensors are padded in their buffer, payloads are not
+MIB = 2**20
+
+RULES = {
+    "quantised V without flash attention": "quantised V without flash attention",
+    "too many sequences": "too many sequences",
+    "no MTP block in the file": "no draft head",
+    "cache type block does not divide the head size": "cache block does not divide the head",
+}
+"""How the lines name a refusal, and how we do."""
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@cache
+def extracted(name: str) -> Model:
+    return model_of(EXTRACT / f"{name}.gguf.head")
+
+
+def planned(model: Model, line: dict[str, Any], program: str) -> Plan:
+    return make_plan(model, parse_flags(line["flags"], program), gpus=line["gpus"], build=line.get("engine"))
+
+
+def check(model: Model, line: dict[str, Any]) -> None:
+    """Hold one line of a truth file against the plan of its flags."""
+    if line["status"] == "refused":
+        with pytest.raises(RefusedSettings) as refusal:
+            planned(model, line, line["program"])
+        assert refusal.value.rule == RULES[line["error_class"]]
+        return
+    plan = planned(model, line, line["program"])
+    assert (plan.n_ctx, plan.n_ctx_seq) == (line["n_ctx"], line["n_ctx_seq"])
+    devices = {device.name: device for device in (plan.host, *plan.gpus)}
+    assert line["devices"].keys() == devices.keys()
+    for name, wanted in line["devices"].items():
+        assert abs(devices[name].weights - wanted["weights"]) <= ALIGNMENT, name
+        assert devices[name].kv + devices[name].recurrent == wanted["context"], name
+
+
+@pytest.mark.parametrize("line", lines_of(EXTRACT / "truth.jsonl"), ids=lambda line: line["id"])
+def test_a_plan_agrees_with_the_engines_allocation(line: dict[str, Any]) -> None:
+    model = extracted(line["model"])
+    check(model, line)
+    wanted = line.get("draft_context")
+    draft = planned(model, line, line["program"]).draft if line["status"] == "ok" else None
+    if wanted is None:
+        assert draft is None
+    else:
+        assert draft is not None
+        assert {"host": int(draft.host), "gpu0": int(draft.gpus[0])} == wanted
+        assert draft.kv == sum(wanted.values())
+
+
+@pytest.mark.parametrize("line", lines_of(EXTRACT / "devices.jsonl"), ids=lambda line: f"{line['model']} {line['flags']}")
+def test_devices_and_overrides_are_taken_as_the_engine_takes_them(line: dict[str, Any]) -> None:
+    model = extracted(line["model"])
+    if line["status"] == "refused":
+        with pytest.raises(RefusedSettings):
+            planned(model, line, "llama-fit-params")
+        return
+    plan = planned(model, line, "llama-fit-params")
+    for device in (plan.host, *plan.gpus):
+        weights, context = line["mib"].get(device.name, [0, 0])
+        assert device.weights / MIB == pytest.approx(weights + 0.5, abs=0.56), device.name  # whole MiB of the padded buffer
+        assert (device.kv + device.recurrent) // MIB == context, device.name
+
+
+def test_the_extract_varies_every_setting_that_sizes_weights_and_context() -> None:
+    lines = lines_of(EXTRACT / "truth.jsonl")
+    words = {word for line in lines for word in line["flags"].split() if word.startswith("-") and not word[1:].isdigit()}
+    assert words >= {"-ngl", "-ncmoe", "-cmoe", "-ncffn", "-ot", "-sm", "-ts", "-nkvo", "--spec-type", "--spec-draft-n-max"}
+    assert words >= {"-c", "-np", "-kvu", "-b", "-ub", "-ctk", "-ctv", "-fa"}
+    assert {line.get("error_class") for line in lines} >= set(RULES)
+    assert {line["gpus"] for line in lines} == {0, 1, 2}
+    assert {line["program"] for line in lines} == {"llama-fit-params", "llama-server"}
+    assert {extracted(line["model"]).architecture for line in lines} == set(ARCHITECTURES) - {"qwen2"}
+
+
+# --- the whole set, where it is at hand ------------------------------------------------------------
+
+INDEX = json.loads((WHOLE / "models/index.json").read_text()) if WHOLE.is_dir() else {}
+SUPPORTED = sorted(name for name, entry in INDEX.items() if entry["arch"] in ARCHITECTURES)
+
+
+@pytest.mark.skipif(not INDEX, reason="the engine's own figures are not beside this checkout")
+@pytest.mark.parametrize("name", SUPPORTED)
+def test_every_line_of_a_supported_architecture_agrees(name: str) -> None:
+    raw = (WHOLE / "models" / INDEX[name]["head"]).read_bytes()
+    if INDEX[name]["head"].endswith(".gz"):
+        raw = gzip.decompress(raw)
+    model = model_of(read_header(Memory(raw), whole=False))
+    lines = [line for line in lines_of(WHOLE / "truth.jsonl") if line["model"] == name]
+    assert lines
+    wrong = []
+    for line in lines:
+        try:
+            check(model, line)
+        except (AssertionError, GenError) as error:
+            wrong.append(f"{line['id']}: {error}")
+    assert not wrong
