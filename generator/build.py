@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from generator.catalog import Catalog
+from generator.claims.state import State
 from generator.errors import GenError
 from generator.facts import Fact, Facts, write_whole
 from generator.guide.context import Sources, values_of
@@ -62,9 +63,14 @@ class Guide:
         return sorted(old.values(), key=lambda fact: (fact.checked or now, fact.key))
 
 
-def build_guide(catalog: Catalog, model_name: str, card_name: str) -> Guide:
-    """Build one guide. Raises any GenError of the layers below; nothing is written."""
+def build_guide(catalog: Catalog, model_name: str, card_name: str, *, answered: State | None = None) -> Guide:
+    """Build one guide. Raises any GenError of the layers below; nothing is written.
+
+    With the state of re-checking the page says when each source last answered; without it, what the committed locks say.
+    """
     sources = gather(catalog, model_name, card_name)
+    if answered is not None:
+        sources = replace(sources, facts=Facts(_dated(fact, answered) for fact in sources.facts))
     subject = subject_of(catalog, sources)
     book = write_numbers(subject)
     title = f"{sources.model.title} on {sources.card.title}"
@@ -94,6 +100,11 @@ def gather(catalog: Catalog, model_name: str, card_name: str) -> Sources:
     for spec in (model, card, engine, *issues.values()):
         facts = facts.merged(catalog.known(spec))
     return Sources(recipe, model, card, _with_read_lines(engine, facts), issues, facts, catalog.root / "templates")
+
+
+def _dated(fact: Fact, answered: State) -> Fact:
+    day = answered.answered_on(fact.key)
+    return replace(fact, checked=day) if day and fact.checked and day > fact.checked else fact
 
 
 def _with_read_lines(engine: Engine, facts: Facts) -> Engine:

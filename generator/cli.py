@@ -79,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     _pair(build, optional=True)
     build.add_argument("--all", action="store_true", help="every recipe of the catalogue")
     build.add_argument("--check", action="store_true", help="write nothing; exit 3 where a committed page is not what a build writes")
+    build.add_argument("--dated", action="store_true", help="for publishing: show when each source last answered, from the state folder")
     _now(build)
     _json(build)
     build.set_defaults(run=_build)
@@ -262,15 +263,17 @@ def _chosen(args: argparse.Namespace, catalog: Catalog) -> list[tuple[str, str]]
 
 def _build(args: argparse.Namespace) -> int:
     from generator.build import OutdatedPageError, build_guide, outdated, write_guide
+    from generator.claims.state import STATE_FOLDER, State
 
     catalog = _catalog()
     if args.all:
         catalog.check()
     site = catalog.root / "site"
+    answered = State.read(catalog.root / STATE_FOLDER / "state.json") if args.dated else None
     old: list[str] = []
     rows = []
     for model, card in _chosen(args, catalog):
-        guide = build_guide(catalog, model, card)
+        guide = build_guide(catalog, model, card, answered=answered)
         if args.check:
             old += outdated(guide, site)
             continue

@@ -19,7 +19,7 @@ from generator.claims.answers import Live
 from generator.claims.drift import Drift, Kind, Touched
 from generator.claims.questions import questions
 from generator.claims.recheck import Night, Progress, recheck, write_locks
-from generator.claims.state import State
+from generator.claims.state import STATE_FOLDER, State
 from generator.errors import GenError
 from generator.facts import write_whole
 from generator.guide.ledger import Ledger
@@ -31,8 +31,6 @@ from generator.sources.web import Web
 
 WORKERS = 8
 """How many groups of questions are asked at once."""
-
-STATE_FOLDER = ".gen"
 
 Pairs = Iterable[tuple[str, str]]
 

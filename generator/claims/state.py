@@ -15,6 +15,9 @@ from pathlib import Path
 from generator.facts import write_whole
 
 FORMAT = 1
+STATE_FOLDER = ".gen"
+"""Where a project folder keeps what is not committed."""
+
 VANISHED_AFTER = 3
 """Nights of 404 after which a thing is taken to be gone."""
 

@@ -37,7 +37,7 @@ def ledger_values(ledger: Ledger, card: str) -> dict[str, object]:
     rows = [
         {
             "anchor": anchor(row.key) + code(row.key),
-            "display": linked(row.display, f"#{row.key}"),
+            "display": code(row.display),
             "how": _how(row),
             "kind": row.kind,
             "checked": _checked(row),
@@ -57,20 +57,15 @@ def ledger_values(ledger: Ledger, card: str) -> dict[str, object]:
 
 
 def _how(row: Row) -> str:
-    """Give a row's derivation in words a table cell can hold: the formula as code, or the source as a link."""
-    if row.formula:
-        return code(_KEY.sub(r"\1", row.formula))
-    note = code(row.note) if row.note else ""
-    source = next((source for source in row.sources if source.url), None)
-    if source is None:
-        return note
-    link = linked(code(source.title) if source.title else "source", source.url)
-    return f"{note} {link}".strip()
+    """Give a row's derivation as code: its formula, or what was read and in which file."""
+    titles = [source.title for source in row.sources if source.title]
+    words = row.formula or "; ".join([part for part in (row.note, *titles) if part])
+    return code(_KEY.sub(r"\1", words)) if words else ""
 
 
 def _checked(row: Row) -> str:
+    """Give the day of the oldest check, linked to the source of a number that was read; a derived one rests on several."""
     if row.checked is None:
         return ""
     source = next((source for source in row.sources if source.url), None)
-    address = source.url if source else f"#{row.key}"
-    return linked(row.checked.isoformat(), address)
+    return linked(row.checked.isoformat(), source.url) if source else code(row.checked.isoformat())
