@@ -173,7 +173,7 @@ class Quantity:
 
     value: Value
     unit: Unit = ONE
-    derivation: Derivation = field(default_factory=Constant)
+    derivation: Derivation = field(default_factory=Constant, repr=False)
     key: str = ""
 
     # construction
