@@ -14,7 +14,7 @@ from datetime import date
 from fractions import Fraction
 
 from generator.claims import Claim
-from generator.errors import InputError
+from generator.errors import InputError, UnknownNameError
 from generator.facts import Fact, Facts
 from generator.guide.ledger import Book
 from generator.guide.prose import fill
@@ -246,7 +246,11 @@ class Marks:
         unit, digits = [*how, "", ""][:2]
         if len(how) > 2 or not re.fullmatch("[0-9]?", digits):
             raise InputError("a number's unit and digits are not understood", remedy="write {key}, {key|unit} or {key|unit|digits}")
-        return self.fact(self._key(key, prefix), unit or None, int(digits) if digits else None)
+        full = self._key(key, prefix)
+        if full not in self.book and full not in self.facts:
+            known = {*self.book.numbers, *(fact.key.removeprefix(f"{prefix}.") for fact in self.facts)}
+            raise UnknownNameError("number or fact", key, known, remedy="`gen explain MODEL CARD` lists the numbers of a guide")
+        return self.fact(full, unit or None, int(digits) if digits else None)
 
     def _key(self, key: str, prefix: str) -> str:
         local = f"{prefix}.{key}"
