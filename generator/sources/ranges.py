@@ -15,9 +15,10 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from time import sleep
 from typing import TYPE_CHECKING, Self
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
-from generator.errors import GenError, InputError
+from generator.sources.errors import BadAnswer, InvalidAddress, SourceChanged, SourceDenied, SourceNotFound, SourceUnreachable, shown_url
+from generator.sources.transfer import TIMEOUT, reason_of
 
 if TYPE_CHECKING:
     import requests
@@ -25,73 +26,12 @@ if TYPE_CHECKING:
 FAILURES = 4
 """How many failures a source is given before it is given up."""
 
-TIMEOUT = (10.0, 30.0)
-"""Seconds to wait for a connection, and for the next bytes."""
-
 LONGEST_PAUSE = 20.0
 _PIECE = 256 * 1024
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 _EXPIRED = frozenset({401, 403, 410})
 _CONTENT_RANGE = re.compile(r"bytes (?P<first>\d+)-(?P<last>\d+)/(?P<size>\d+|\*)")
 _UNSATISFIED = re.compile(r"bytes \*/(?P<size>\d+)")
-
-
-class SourceError(GenError):
-    """Base of what can be wrong with a file on a web server; `url` is its address, without secrets."""
-
-    def __init__(self, problem: str, *, url: str, remedy: str) -> None:
-        self.url = url
-        super().__init__(problem, where=url, remedy=remedy)
-
-
-class InvalidAddress(InputError):
-    """An address that is no web address."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        super().__init__("this is no http or https address", where=url, remedy="give an address that begins with https://")
-
-
-class SourceNotFound(SourceError):
-    """There is no such file on the server."""
-
-    exit_code = 2
-
-    def __init__(self, *, url: str) -> None:
-        super().__init__("there is no such file on the server", url=url, remedy="check the address, or list the files of the repository")
-
-
-class SourceDenied(SourceError):
-    """The server wants to know who asks, or refuses whoever does; `status` is 401 or 403."""
-
-    def __init__(self, status: int, *, url: str) -> None:
-        self.status = status
-        super().__init__(f"the server refuses access (status {status})", url=url, remedy="log in with a token that may read the file")
-
-
-class SourceUnreachable(SourceError):
-    """The server could not be reached, or kept failing."""
-
-    def __init__(self, reason: str, *, url: str) -> None:
-        self.reason = reason
-        super().__init__(f"the file could not be fetched: {reason}", url=url, remedy="check the network, or try again later")
-
-
-class SourceChanged(SourceError):
-    """The file was replaced while it was being read."""
-
-    def __init__(self, what: str, before: object, after: object, *, url: str) -> None:
-        self.what = what
-        self.before = before
-        self.after = after
-        super().__init__(f"the file changed while being read: its {what} went from {before} to {after}", url=url, remedy="read it again")
-
-
-class BadAnswer(SourceError):
-    """The server answered something that is no answer to the question."""
-
-    def __init__(self, problem: str, *, url: str) -> None:
-        super().__init__(f"the server answered wrongly: {problem}", url=url, remedy="try another mirror, or download the file first")
 
 
 class _Interrupted(Exception):
@@ -168,7 +108,7 @@ class HttpRanges:
             except _Interrupted as problem:
                 self._fail(problem.reason, problem.retry_after)
             except (requests.RequestException, HTTPError, OSError) as problem:
-                self._fail(_reason(problem))
+                self._fail(reason_of(problem))
             else:
                 if position < end and (self.size is None or position < self.size):
                     self._fail("the server sent less than it was asked for")
@@ -279,28 +219,6 @@ class HttpRanges:
             self._whole = None
 
 
-def shown_url(url: str) -> str:
-    """Give an address without its credentials, query and fragment."""
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
 def _origin(url: str) -> tuple[str, str]:
     parts = urlsplit(url)
     return parts.scheme, parts.netloc
-
-
-def _reason(problem: Exception) -> str:
-    """Say in words what kind of failure an exception of requests or urllib3 is, without its text, which holds addresses."""
-    import requests
-    from urllib3.exceptions import ReadTimeoutError
-
-    if isinstance(problem, requests.Timeout | ReadTimeoutError | TimeoutError):
-        return "the server took too long to answer"
-    if isinstance(problem, requests.exceptions.SSLError):
-        return "the server's certificate is not trusted"
-    if isinstance(problem, requests.exceptions.ProxyError):
-        return "the proxy refused the connection"
-    if isinstance(problem, requests.ConnectionError):
-        return "no connection could be made to the server"
-    return "the connection broke"
