@@ -1,0 +1,62 @@
+"""What the engine refuses once it has a model in hand (src/llama-context.cpp, `llama_init_from_model`)."""
+
+from __future__ import annotations
+
+import pytest
+
+from generator.errors import RefusedSettings
+from generator.memory.model import Model
+from generator.memory.refusals import refuse
+from generator.memory.settings import parse_flags
+from tests.memory.models import dense, hybrid
+
+ODD = dense(embedding_length=800)  # heads of 100 elements, rows of 200
+
+
+@pytest.mark.parametrize("cache_type", ["q8_0", "q4_0", "q5_1", "iq4_nl"])
+def test_quantised_v_needs_flash_attention(cache_type: str) -> None:
+    with pytest.raises(RefusedSettings, match="requires flash_attn") as raised:
+        refuse(dense(), parse_flags(f"-fa off -ctv {cache_type}"))
+    assert (raised.value.rule, raised.value.where) == ("quantised V without flash attention", "-ctv")
+    assert raised.value.exit_code == 2
+    for flags in (f"-fa on -ctv {cache_type}", f"-fa auto -ctv {cache_type}", f"-ctv {cache_type}", f"-fa off -ctk {cache_type}"):
+        refuse(dense(), parse_flags(flags))
+
+
+@pytest.mark.parametrize("cache_type", ["f16", "bf16", "f32"])
+def test_v_in_floating_point_does_not(cache_type: str) -> None:
+    refuse(dense(), parse_flags(f"-fa off -ctv {cache_type} -ctk {cache_type}"))
+
+
+@pytest.mark.parametrize(("flags", "where"), [("-ctk q8_0", "-ctk"), ("-ctv q4_0", "-ctv"), ("-fa auto -ctk q5_0", "-ctk")])
+def test_blocks_of_a_cache_must_divide_the_head(flags: str, where: str) -> None:
+    with pytest.raises(RefusedSettings, match="32 elements do not divide the head length of 100") as raised:
+        refuse(ODD, parse_flags(flags))
+    assert (raised.value.rule, raised.value.where) == ("cache block does not divide the head", where)
+    refuse(ODD, parse_flags("-ctk f16 -ctv bf16"))
+
+
+def test_without_flash_attention_they_must_divide_the_row() -> None:
+    refuse(dense(embedding_length=800, **{"attention.head_count_kv": 8}), parse_flags("-fa off -ctk q8_0"))  # a row of 800
+    with pytest.raises(RefusedSettings, match="do not divide the row of 200"):
+        refuse(ODD, parse_flags("-fa off -ctk q8_0"))
+
+
+def test_a_draft_head_must_be_in_the_file_unless_another_file_drafts() -> None:
+    with pytest.raises(RefusedSettings, match="no draft head") as raised:
+        refuse(dense(), parse_flags("--spec-type draft-mtp"))
+    assert raised.value.rule == "no draft head"
+    refuse(hybrid(), parse_flags("--spec-type draft-mtp"))
+    refuse(dense(), parse_flags("--spec-type draft-mtp -md draft.gguf"))
+    refuse(dense(), parse_flags("--spec-type ngram-mod"))
+
+
+def test_the_draft_heads_cache_is_held_to_the_same_rules() -> None:
+    with pytest.raises(RefusedSettings) as raised:
+        refuse(hybrid(), parse_flags("--spec-type draft-mtp -fa off -ctvd q8_0"))
+    assert raised.value.where == "-ctvd"
+    refuse(hybrid(), parse_flags("-fa off -ctvd q8_0"))
+    model: Model = hybrid(**{"attention.key_length": 100})
+    with pytest.raises(RefusedSettings) as raised:
+        refuse(model, parse_flags("--spec-type draft-mtp -ctkd q8_0"))
+    assert raised.value.where == "-ctkd"
