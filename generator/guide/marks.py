@@ -192,7 +192,6 @@ class Marks:
         day = quote.checked or checked
         if not _ISO_DATE.search(said_in) and day is not None:
             said_in += f", read {day.isoformat()}"
-            self.days.add((quote.source.url, day.isoformat()))
         self.days.update((quote.source.url, found) for found in _ISO_DATE.findall(said_in))
         by = linked(said_in, quote.source.url) if quote.source.url else said_in
         return f"{self.quoted(quote.text)} ({by})"
