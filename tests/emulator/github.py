@@ -159,7 +159,7 @@ class GitHub:
         match rest:
             case ["tags"]:
                 newest_first = sorted(tracker.tags.values(), key=lambda tag: tag.date, reverse=True)
-                rows = [{"name": tag.name, "commit": {"sha": tag.commit}} for tag in newest_first]
+                rows: list[github_json.Row] = [{"name": tag.name, "commit": {"sha": tag.commit}} for tag in newest_first]
                 return self._paged(request, tracker, "tags", rows)
             case ["git", "ref", "tags", *name]:
                 if "/".join(name) in tracker.tags:

@@ -212,7 +212,8 @@ def _fields(run: _Run, owner: str, selections: list[Selection]) -> list[Field]:
     for each in selections:
         if isinstance(each, Fragment):
             fragment = run.query.fragments.get(each.spread, each)
-            chosen = _fields(run, owner, fragment.selections) if fragment.on in {"", owner} else []
+            meant = fragment.on in {"", owner} or owner in _UNIONS.get(fragment.on, set())
+            chosen = _fields(run, owner, fragment.selections) if meant else []
         else:
             chosen = [each]
         for asked in chosen:
@@ -239,7 +240,8 @@ def _top(run: _Run, asked: Field) -> object:
     full = f"{owner}/{name}"
     tracker = run.scenario.trackers.get(run.scenario.moved_trackers.get(full, full))
     if tracker is None or tracker.deleted:
-        return _not_found(run, asked, [asked.key], f"Could not resolve to a Repository with the name '{full}'.")
+        _not_found(run, asked, [asked.key], f"Could not resolve to a Repository with the name '{full}'.")
+        return None
     return _object(run, _Held("Repository", tracker), asked.selections, [asked.key])
 
 
@@ -281,7 +283,8 @@ def _thread(run: _Run, tracker: Tracker, asked: Field, path: list[str]) -> objec
         "discussion": ("a Discussion", {"discussion"}),
     }[asked.name]
     if thread is None or thread.deleted or thread.moved_to or thread.kind not in kinds:
-        return _not_found(run, asked, path, f"Could not resolve to {words} with the number of {number}.")
+        _not_found(run, asked, path, f"Could not resolve to {words} with the number of {number}.")
+        return None
     kind = {"issue": "Issue", "pull_request": "PullRequest", "discussion": "Discussion"}[thread.kind]
     return _object(run, _Held(kind, tracker, thread), asked.selections, path)
 
