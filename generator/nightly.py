@@ -27,6 +27,7 @@ from generator.publish.report import Report
 from generator.sources.github import GitHub
 from generator.sources.hub import Hub
 from generator.sources.session import Session
+from generator.sources.validators import Validators
 from generator.sources.web import Web
 
 WORKERS = 8
@@ -57,7 +58,7 @@ class Pages:
 
 def open_live(root: Path) -> tuple[Live, Session]:
     """Give the live sources of a run, sharing one session with its budgets and what it remembers of answers."""
-    session = Session(store=root / STATE_FOLDER / "http.json")
+    session = Session(Validators(root / STATE_FOLDER / "answers"))
     return Live(Hub(session), GitHub(session), Web(session)), session
 
 

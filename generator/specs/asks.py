@@ -57,4 +57,4 @@ def _build(values: Values, _: Place) -> Ask:
     return Ask.of(values[_KIND], **{part.name: values[part] for part in _PARTS if values[part]})
 
 
-ASK = Record("How the source is asked again.", [_KIND, *_PARTS], _build, check=_check, name="ask")
+ASK = Record("How the source is asked again.", [_KIND, *_PARTS], _build, check=_check)
