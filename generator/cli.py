@@ -214,7 +214,7 @@ def _split_plan(words: list[str]) -> tuple[list[str], list[str]]:
     """Give a `plan` command's own words and the engine's flags; of another command, all its words and nothing."""
     if not words or words[0] != "plan":
         return words, []
-    own, flags = ["plan"], list[str]()
+    own, flags, source = ["plan"], list[str](), list[str]()
     rest = words[1:]
     while rest:
         word = rest.pop(0)
@@ -226,11 +226,11 @@ def _split_plan(words: list[str]) -> tuple[list[str], list[str]]:
             own.append(word)
             if OWN_PLAN_OPTIONS[name] and "=" not in word and rest:
                 own.append(rest.pop(0))
-        elif len(own) == 1 and not flags and not word.startswith("-"):
-            own.append(word)
+        elif not source and not flags and not word.startswith("-"):
+            source.append(word)
         else:
             flags.append(word)
-    return own, flags
+    return own + source, flags
 
 
 # --- commands ------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ OLD_LOAD_FLAGS = {"--mmap": "mmap", "--no-mmap": "none", "--mlock": "mlock", "-d
 """Flags of builds before September 2026 and the --load-mode each one sets, the last one winning, as the builds of summer 2026 read
 them (ggml-org/llama.cpp pull requests 20834, which deprecated them, and 28334, which removed them)."""
 
-SECRETS = ("--api-key", "--hf-token")
+SECRETS = ("--api-key", "--hf-token", "-hft")
 """Flags whose values no message shows."""
 
 DASHES = ("-", "–", "—")
@@ -251,7 +251,7 @@ def _unknown(word: str, program: str, last: Use | None, where: str) -> UnknownFl
     """Give the error for a word that is no flag: what was meant, or why it is out of place."""
     known = flags_of(program)
     name, equals, value = word.partition("=")
-    if equals and (_ASSIGNMENT.fullmatch(word) or (name in known and known[name].long_name in SECRETS)):
+    if equals and (_ASSIGNMENT.fullmatch(word) or name.replace("_", "-") in SECRETS):
         word, value = f"{name}=…", "VALUE"
     elif last is not None and last.flag.long_name in SECRETS and word[:1] not in DASHES:
         word = "…"
