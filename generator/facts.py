@@ -55,6 +55,10 @@ class Source:
         }
         return {key: value for key, value in rows.items() if value}
 
+    def read_on(self, day: date | None) -> Source:
+        """Give the source with the day on which it was last read, where it does not say so itself."""
+        return self if self.retrieved else replace(self, retrieved=day)
+
     @staticmethod
     def from_dict(rows: Mapping[str, str]) -> Source:
         """Read back what `as_dict` gave."""

@@ -49,7 +49,7 @@ class Claim:
             "predicate": self.predicate.text,
             "holds": self.holds,
             "scope": {key: list(values) for key, values in self.scope.items()},
-            "sources": [source.as_dict() for source in self.sources],
+            "sources": [source.as_dict() for source in dict.fromkeys(fact.source.read_on(fact.checked) for fact in self.facts)],
             "checked": self.checked.isoformat() if self.checked else None,
             "status": "ok" if all(fact.status in {"ok", "changed", "not_published"} for fact in self.facts) else "overdue",
         }

@@ -137,7 +137,7 @@ class Row:
         if self.inputs:
             rows["inputs"] = list(self.inputs)
         if self.sources:
-            rows["sources"] = [source.as_dict() for source in self.sources]
+            rows["sources"] = [source.read_on(self.checked).as_dict() for source in self.sources]
         if self.note:
             rows["note"] = self.note
         return rows
@@ -234,13 +234,3 @@ def _display(quantity: Quantity, book: Book) -> str:
 
 def _plain(value: int | Fraction) -> int | float:
     return value if isinstance(value, int) else float(value)
-
-
-def walk(quantity: Quantity) -> Iterator[tuple[int, Quantity]]:
-    """Give a quantity and all it follows from, each with its depth, as a person reads a derivation: top down."""
-    stack = [(0, quantity)]
-    while stack:
-        depth, each = stack.pop()
-        yield depth, each
-        if not (depth and isinstance(each.derivation, Leaf)):
-            stack.extend((depth + 1, part) for part in reversed(each.inputs()))

@@ -140,6 +140,8 @@ class Marks:
         claim = self.claims.setdefault(id, Claim.of(id, text, predicate, self.facts, scope))
         if claim.checked is None:
             raise InputError(f"the claim '{id}' rests on a fact that was never checked")
+        if not claim.sources[0].url:
+            raise InputError(f"the claim '{id}' rests on a source without an address", remedy="say {checked KEY} of it, which is no claim")
         return f"{anchor(f'claim.{id}')}{claim.text}, checked {linked(claim.checked.isoformat(), claim.sources[0].url)}"
 
     def holds(self, key: str) -> str:

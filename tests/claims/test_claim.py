@@ -59,7 +59,7 @@ def test_a_claim_is_told_to_machines_in_the_form_of_the_ledger() -> None:
         "predicate": 'a.state == "open"',
         "holds": True,
         "scope": {"backends": ["cuda"], "cards": []},
-        "sources": [{"url": "https://example.org/here"}],
+        "sources": [{"url": "https://example.org/here", "retrieved": "2026-08-31"}],
         "checked": "2026-08-31",
         "status": "ok",
     }

@@ -235,6 +235,15 @@ def test_a_claim_on_what_was_never_checked_is_refused(marks: Marks) -> None:
         with_fact(marks, Fact("x.y", 1, source=HERE)).claim("x.y", "It is one", "x.y == 1")
 
 
+def test_a_claim_without_an_address_is_refused_with_what_to_say_instead(marks: Marks) -> None:
+    told = with_fact(marks, Fact("x.y", 1, source=Source("", title="a guide"), checked=date(2026, 8, 31)))
+    with pytest.raises(InputError, match="without an address") as caught:
+        with_fact(marks, Fact("x.y", 1, source=Source("", title="a guide"), checked=date(2026, 8, 31))).claim(
+            "x.y", "It is one", "x.y == 1"
+        )
+    assert "{checked KEY}" in caught.value.remedy
+
+
 @pytest.mark.parametrize("value", [1, False, 'black and white "and" grey', ["a", "b and c"], "größer"])
 def test_any_value_can_be_said_to_still_hold(marks: Marks, value: object) -> None:
     marks = with_fact(marks, Fact("x.y", value, source=HERE, checked=date(2026, 8, 31), note="what | it is"))
