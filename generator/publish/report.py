@@ -10,6 +10,8 @@ from generator.claims.drift import WORDS, Drift, Weight, said
 from generator.claims.recheck import Unanswered
 
 FORMAT = 1
+SHOWN_FACTS = 5
+"""How many facts a line of the report names that failed for one reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,10 @@ def as_text(report: Report) -> Iterator[str]:
             yield f"           {touched.page}: {moved or 'claims: ' + ', '.join(touched.claims)}"
     if not report.drifts:
         yield "  no drift"
-    for outcome in dict.fromkeys(str(each.outcome) for each in report.unanswered):
-        same = [each for each in report.unanswered if str(each.outcome) == outcome]
-        yield f"  not answered ({outcome}): {len(same)} facts keep value and date; {same[0].detail}"
+    for same in _grouped(report.unanswered):
+        nights = f", missing for {same[0].nights} nights" if same[0].nights else ""
+        names = same[0].fact.key if len(same) == 1 else f"{len(same)} facts"
+        yield f"  not answered ({same[0].outcome}{nights}): {names}, value and date kept; {same[0].detail}"
     for page, error in report.failed:
         yield f"  could not build {page}: {error}"
 
@@ -90,17 +93,30 @@ def as_markdown(report: Report) -> str:
         lines.append("")
     if report.unanswered:
         lines += ["## Could not be asked", "", "These keep their value and their old date.", ""]
-        lines += ["| fact | outcome | nights missing | last checked | why |", "|---|---|---|---|---|"]
-        lines += [
-            f"| `{each.fact.key}` | {each.outcome} | {each.nights or ''} | {each.fact.checked or 'never'} | {_cell(each.detail)} |"
-            for each in report.unanswered
-        ]
+        lines += ["| why | facts | nights missing | oldest check |", "|---|---|---|---|"]
+        lines += [_unanswered(same) for same in _grouped(report.unanswered)]
         lines.append("")
     if report.failed:
         lines += ["## Pages that could not be built", ""]
         lines += [f"- `{page}`: {_cell(error)}" for page, error in report.failed]
         lines.append("")
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _grouped(unanswered: Sequence[Unanswered]) -> list[list[Unanswered]]:
+    """Put together what failed for one reason: a source that is down is one line, not a hundred."""
+    groups: dict[tuple[str, str, int], list[Unanswered]] = {}
+    for each in unanswered:
+        groups.setdefault((str(each.outcome), each.detail, each.nights), []).append(each)
+    return list(groups.values())
+
+
+def _unanswered(same: Sequence[Unanswered]) -> str:
+    checks = [each.fact.checked for each in same if each.fact.checked]
+    names = ", ".join(f"`{each.fact.key}`" for each in same[:SHOWN_FACTS])
+    more = f" and {len(same) - SHOWN_FACTS} more" if len(same) > SHOWN_FACTS else ""
+    oldest = min(checks).isoformat() if checks else "never"
+    return f"| {same[0].outcome}: {_cell(same[0].detail)} | {names}{more} | {same[0].nights or ''} | {oldest} |"
 
 
 def _summary(report: Report) -> str:
