@@ -238,9 +238,7 @@ def test_a_claim_on_what_was_never_checked_is_refused(marks: Marks) -> None:
 def test_a_claim_without_an_address_is_refused_with_what_to_say_instead(marks: Marks) -> None:
     told = with_fact(marks, Fact("x.y", 1, source=Source("", title="a guide"), checked=date(2026, 8, 31)))
     with pytest.raises(InputError, match="without an address") as caught:
-        with_fact(marks, Fact("x.y", 1, source=Source("", title="a guide"), checked=date(2026, 8, 31))).claim(
-            "x.y", "It is one", "x.y == 1"
-        )
+        told.claim("x.y", "It is one", "x.y == 1")
     assert "{checked KEY}" in caught.value.remedy
 
 
