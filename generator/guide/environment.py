@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING
 
 from generator.errors import GenError
@@ -53,7 +54,14 @@ def rendered(templates: Path, name: str, values: dict[str, object]) -> str:
     except TemplateSyntaxError as error:
         raise TemplateError(str(error.message), where=f"templates/{error.name}:{error.lineno}", remedy="mend the template") from error
     except JinjaError as error:
-        raise TemplateError(str(error), where=f"templates/{name}", remedy="give the template that value, or take the line out") from error
+        where = _spot(error, templates) or f"templates/{name}"
+        raise TemplateError(str(error), where=where, remedy="give the template that value, or take the line out") from error
+
+
+def _spot(error: Exception, templates: Path) -> str:
+    """Give the template and line that an error comes from, the innermost of those included; empty where it is none's."""
+    spots = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(templates)]
+    return f"templates/{Path(spots[-1].filename).relative_to(templates).as_posix()}:{spots[-1].lineno}" if spots else ""
 
 
 def has_template(templates: Path, name: str) -> bool:
