@@ -9,7 +9,7 @@ from pathlib import Path
 
 from generator.catalog import Catalog
 from generator.claims.state import State
-from generator.errors import GenError
+from generator.errors import GenError, RefusedSettings
 from generator.facts import Fact, Facts, write_whole
 from generator.guide.context import Sources, values_of
 from generator.guide.environment import rendered
@@ -19,6 +19,7 @@ from generator.guide.marks import Marks, code, escaped
 from generator.guide.numbers import Subject, write_numbers
 from generator.guide.page import ledger_values, tidied
 from generator.guide.pictures import pictures
+from generator.memory.refusals import refuse
 from generator.memory.settings import Settings
 from generator.planning import model_of_lock
 from generator.specs import Engine
@@ -119,10 +120,22 @@ def _with_read_lines(engine: Engine, facts: Facts) -> Engine:
 
 
 def subject_of(catalog: Catalog, sources: Sources) -> Subject:
-    """Give what a guide's numbers are about: the recipe's settings and the header the lock has of its quant."""
-    lock = catalog.lock(sources.model.name)
-    header = model_of_lock(lock, sources.recipe.quant)
-    return Subject(sources.recipe, Settings.from_recipe(sources.recipe.settings), header, sources.facts)
+    """Give what a guide's numbers are about: the recipe's settings and the header the lock has of its quant.
+
+    Raises UnknownNameError for a quant that the model does not have; RefusedSettings, with the recipe's line, for settings or a
+    fallback that the engine would refuse.
+    """
+    recipe = sources.recipe
+    quant = sources.model.quant(recipe.quant)
+    header = model_of_lock(catalog.lock(sources.model.name), quant.name)
+    subject = Subject(recipe, Settings.from_recipe(recipe.settings), header, sources.facts)
+    for place, settings in [("settings", subject.settings), *((f"fallbacks[{i}]", each) for i, each in enumerate(subject.fallbacks))]:
+        try:
+            refuse(header, settings)
+        except RefusedSettings as error:
+            problem = f"{error.where}: {error.problem}"
+            raise RefusedSettings(problem, rule=error.rule, where=recipe.where(place), remedy=error.remedy) from error
+    return subject
 
 
 def write_guide(guide: Guide, site: Path) -> list[Path]:

@@ -106,11 +106,15 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
 
 
 def command(sources: Sources, fallback: Fallback | None = None) -> str:
-    """Give the command a reader copies, with a fallback's settings laid over the recipe's."""
+    """Give the command a reader copies, with a fallback's settings laid over the recipe's. Raises InputError for a line break."""
     settings = dict(sources.recipe.settings)
     if fallback is not None:
         address: dict[str, Setting] = {name: settings.pop(name) for name in ("host", "port") if name in settings}
         settings = {**settings, **fallback.settings, **address}
+    for name, value in settings.items():
+        if isinstance(value, str) and not value.isprintable():
+            where = sources.recipe.where(f"settings.{name}")
+            raise InputError("a line break or control character does not go into a command", where=where, remedy="write it in one line")
     words = [shlex.join(argument) for argument in to_arguments(settings)]
     return " \\\n    ".join(["./build/bin/llama-server", f"-m {shlex.quote(model_path(sources))}", *_lines(words)])
 
@@ -142,7 +146,7 @@ def _flags(sources: Sources, marks: Marks, values: Mapping[str, object]) -> list
         text = " ".join(to_arguments({name: value})[0])
         words = " ".join(rendered(sources.templates, template, dict(values)).split())
         default = "not set" if flag.default is None else code(_word(flag.default))
-        rows.append({"text": text, "default": f"{default} ({marks.cite(flag.citation)})", "words": words})
+        rows.append({"text": code(text), "default": f"{default} ({marks.cite(flag.citation)})", "words": words})
     return rows
 
 
@@ -303,10 +307,10 @@ def _ladder(sources: Sources, subject: Subject, book: Book) -> dict[str, object]
 
 def _fallback_rows(sources: Sources, subject: Subject) -> list[dict[str, str]]:
     rows = []
-    for step in sources.recipe.fallbacks:
+    for step, settings in zip(sources.recipe.fallbacks, subject.fallbacks, strict=True):
         flags = " ".join(" ".join(argument) for argument in to_arguments(step.settings))
-        key = f"ladder.{subject.settings.n_cpu_moe}@{subject.settings.n_ctx}.{step.settings['type_k']}/{step.settings['type_v']}"
-        rows.append({"flags": flags, "key": key})
+        rung = f"{settings.n_cpu_moe}@{settings.n_ctx}.{settings.type_k}/{settings.type_v}"
+        rows.append({"flags": code(flags), "key": f"ladder.{rung}"})
     return rows
 
 

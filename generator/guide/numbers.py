@@ -45,9 +45,14 @@ class Subject:
         return self.settings.type_k, self.settings.type_v
 
     @property
+    def fallbacks(self) -> tuple[Settings, ...]:
+        """The recipe's settings with those of each fallback laid over them."""
+        return tuple(Settings.from_recipe({**self.recipe.settings, **step.settings}) for step in self.recipe.fallbacks)
+
+    @property
     def all_caches(self) -> tuple[Caches, ...]:
         """The recipe's cache types, then those its ladder and its fallbacks declare, each once."""
-        declared = [(str(step.settings["type_k"]), str(step.settings["type_v"])) for step in self.recipe.fallbacks]
+        declared = [(step.type_k, step.type_v) for step in self.fallbacks]
         return tuple(dict.fromkeys([self.caches, *self.recipe.ladder.cache, *declared]))
 
     @property
@@ -218,11 +223,13 @@ def _budget(book: Book, subject: Subject, pool: Pool) -> None:
 
 
 def _ladder(book: Book, subject: Subject, pool: Pool) -> None:
-    for depth, n_ctx in subject.recipe.ladder.rows:
-        for caches in subject.recipe.ladder.cache:
-            rung = rung_of(book, subject, depth, n_ctx, caches)
-            book.add(f"ladder.{rung.key}", rung.total)
-            book.add(f"ladder.{rung.key}.slack", clears_by(book[f"ladder.{rung.key}"], pool))
+    """The rungs the recipe asks for, and those its fallbacks stand on."""
+    rungs = [(depth, n_ctx, caches) for depth, n_ctx in subject.recipe.ladder.rows for caches in subject.recipe.ladder.cache]
+    rungs += [(step.n_cpu_moe, step.n_ctx, (step.type_k, step.type_v)) for step in subject.fallbacks]
+    for depth, n_ctx, caches in dict.fromkeys(rungs):
+        rung = rung_of(book, subject, depth, n_ctx, caches)
+        book.add(f"ladder.{rung.key}", rung.total)
+        book.add(f"ladder.{rung.key}.slack", clears_by(book[f"ladder.{rung.key}"], pool))
 
 
 def rung_of(book: Book, subject: Subject, depth: int, n_ctx: int, caches: Caches, policy: Policy | None = None) -> Rung:
