@@ -34,14 +34,14 @@ class Budget:
         self._closed_until = 0.0
         self._under_way = 0
 
-    def take(self, url: str) -> None:
-        """Take one request out, after waiting where that is short. Raises SourceLimited where the wait exceeds the patience."""
+    def take(self, url: str, cost: int = 1) -> None:
+        """Take a request out, after waiting where that is short. Raises SourceLimited where the wait exceeds the patience."""
         while True:
             with self._changed:
-                until = self._shut_until()
+                until = self._shut_until(cost)
                 if until is None:
-                    if self._remaining is None or self._remaining > self._under_way:
-                        self._under_way += 1
+                    if self._remaining is None or self._remaining >= self._under_way + cost:
+                        self._under_way += cost
                         return
                     self._changed.wait()
                     continue
@@ -51,23 +51,23 @@ class Budget:
             if wait > 0:
                 self._sleep(wait)
 
-    def _shut_until(self) -> float | None:
+    def _shut_until(self, cost: int) -> float | None:
         """Give when the server allows more, None where it does now."""
         now = self._clock()
         if self._closed_until > now:
             return self._closed_until
         if self._remaining is not None and self._reset <= now:
             self._remaining = None
-        return self._reset if self._remaining == 0 else None
+        return self._reset if self._remaining is not None and self._remaining < cost else None
 
-    def settle(self, headers: Mapping[str, str]) -> None:
-        """Put in what an answer says is left; without an answer (no headers), one request less."""
+    def settle(self, headers: Mapping[str, str], cost: int = 1) -> None:
+        """Put in what an answer says is left; without an answer (no headers), what the request costs less."""
         found = stated(headers, self._clock())
         with self._changed:
-            self._under_way -= 1
+            self._under_way -= cost
             if found is None:
-                if self._remaining:
-                    self._remaining -= 1
+                if self._remaining is not None:
+                    self._remaining = max(0, self._remaining - cost)
             elif self._remaining is None or found[1] > self._reset + 1:
                 self._remaining, self._reset = found
             else:

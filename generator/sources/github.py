@@ -47,11 +47,8 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
 _BUILD = re.compile(r"b(?P<number>\d{1,9})", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _COMMON = "number title url createdAt updatedAt closedAt comments { totalCount } labels(first: 100) { nodes { name } }"
-_FIELDS = f"""fragment thread on IssueOrPullRequest {{
-  __typename
-  ... on Issue {{ {_COMMON} repository {{ nameWithOwner }} issueState: state stateReason(enableDuplicate: true) }}
-  ... on PullRequest {{ {_COMMON} repository {{ nameWithOwner }} pullState: state }}
-}}"""
+_FRAGMENTS = f"""fragment issue on Issue {{ {_COMMON} issueState: state stateReason(enableDuplicate: true) }}
+fragment pull on PullRequest {{ {_COMMON} pullState: state }}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +96,8 @@ class GitHub:
             batch = wanted[start : start + size]
             if limited is None:
                 found |= self._batch(batch) if self._batched else {batch[0]: self._thread_or_error(batch[0])}
-                limited = next((error for ref in batch if isinstance(error := found[ref], SourceLimited)), None)
+                errors = [error for ref in batch if isinstance(error := found[ref], SourceLimited)]
+                limited = errors[0] if len(errors) == len(batch) else None
             else:
                 found |= dict.fromkeys(batch, limited)
         return found
@@ -155,7 +153,7 @@ class GitHub:
         return reply.body.decode("utf-8", errors="replace")
 
     def _url(self, repository: str, rest: str) -> str:
-        if not _REPOSITORY.fullmatch(repository) or repository.endswith(("/.", "/..")):
+        if not _is_name(repository):
             raise InvalidAddress(f"{self._api}/repos/{quote(repository)}")
         return f"{self._api}/repos/{repository}/{rest}"
 
@@ -192,10 +190,12 @@ class GitHub:
 
     def _batch(self, batch: Sequence[Ref]) -> dict[Ref, Thread | SourceError]:
         """Ask for up to a hundred threads at once; what concerns all of them is the error of each."""
-        valid = [ref for ref in batch if _REPOSITORY.fullmatch(ref[0])]
-        found: dict[Ref, Thread | SourceError] = {ref: self._thread_or_error(ref) for ref in batch if ref not in valid}
+        valid = [ref for ref in batch if _is_name(ref[0])]
+        found: dict[Ref, Thread | SourceError] = {ref: self._thread_or_error(ref) for ref in batch if not _is_name(ref[0])}
+        if not valid:
+            return found
         try:
-            reply = self._session.post_json(self._graphql, {"query": _query(valid)}, budget="graphql")
+            reply = self._session.post_json(self._graphql, {"query": _query(valid)}, budget="graphql", cost=_cost(valid))
             with _understood(self._graphql):
                 answer = reply.json()
                 problems = _problems(answer.get("errors") or [])
@@ -213,11 +213,11 @@ class GitHub:
         """Read the part of a GraphQL answer that is about one thread."""
         url = self._url(ref[0], f"issues/{ref[1]:d}")
         repository, name = alias
-        part = (data.get(repository) or {}).get(name)
-        if part is not None:
+        held = data.get(repository) or {}
+        if held.get(name) is not None:
             try:
                 with _understood(url):
-                    thread = _of_graphql(part)
+                    thread = _of_graphql(held[name], held["nameWithOwner"])
             except BadAnswer as error:
                 return error
             if _same(thread, ref):
@@ -226,6 +226,10 @@ class GitHub:
         if problems.get(alias) == "NOT_FOUND":
             return self._thread_or_error(ref)
         return _problem(problems.get(alias) or problems.get((repository,)) or problems.get((), "MISSING"), url, headers)
+
+
+def _is_name(repository: str) -> bool:
+    return bool(_REPOSITORY.fullmatch(repository)) and not repository.endswith(("/.", "/.."))
 
 
 def _aliases(batch: Iterable[Ref]) -> dict[Ref, tuple[str, str]]:
@@ -240,9 +244,14 @@ def _query(batch: Iterable[Ref]) -> str:
     for (name, number), (repository, thread) in _aliases(batch).items():
         owner, _, short = name.partition("/")
         opened = f"{repository}: repository(owner: {json.dumps(owner)}, name: {json.dumps(short)})"
-        parts.setdefault(opened, []).append(f"    {thread}: issueOrPullRequest(number: {number:d}) {{ ...thread }}")
-    asked = [f"  {opened} {{\n" + "\n".join(threads) + "\n  }" for opened, threads in parts.items()]
-    return "query {\n" + "\n".join(asked) + "\n}\n" + _FIELDS
+        parts.setdefault(opened, []).append(f"    {thread}: issueOrPullRequest(number: {number:d}) {{ __typename ...issue ...pull }}")
+    asked = [f"  {opened} {{\n    nameWithOwner\n" + "\n".join(threads) + "\n  }" for opened, threads in parts.items()]
+    return "query {\n" + "\n".join(asked) + "\n}\n" + _FRAGMENTS
+
+
+def _cost(batch: Sequence[Ref]) -> int:
+    """Give the points that GitHub may take for a question: one for a hundred lists asked for, two of an issue and two of a pull request."""
+    return -(-4 * len(batch) // 100)
 
 
 def _problems(errors: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], str]:
@@ -282,11 +291,11 @@ def _of_rest(row: Mapping[str, Any]) -> Thread:
     )
 
 
-def _of_graphql(part: Mapping[str, Any]) -> Thread:
+def _of_graphql(part: Mapping[str, Any], repository: str) -> Thread:
     issue = part["__typename"] == "Issue"
     reason = part["stateReason"] if issue else None
     return Thread(
-        repository=_text(part["repository"]["nameWithOwner"]),
+        repository=_text(repository),
         number=_whole(part["number"]),
         kind="issue" if issue else "pull_request",
         title=_text(part["title"]),

@@ -94,10 +94,14 @@ class _Question:
     budget: str
     headers: Mapping[str, str]
     body: bytes | None = field(default=None, repr=False)
+    cost: int = 1
 
 
 class Session:
-    """Asks servers. `validators` keeps what was answered; `sleep`, `clock` (seconds of the epoch) and `chance` are those of the machine."""
+    """Asks servers. `validators` keeps what was answered, `http` is what is sent with.
+
+    `sleep`, `clock` (seconds of the epoch) and `chance` (0 to 1) are those of the machine.
+    """
 
     def __init__(
         self,
@@ -108,10 +112,8 @@ class Session:
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.time,
         chance: Callable[[], float] = random.random,
+        http: requests.Session | None = None,
     ) -> None:
-        import requests
-        from requests.adapters import HTTPAdapter
-
         self._validators = validators or Validators()
         self._attempts = attempts
         self._patience = patience
@@ -121,12 +123,10 @@ class Session:
         self._unanswered: Counter[str] = Counter()
         self._spent: Counter[tuple[str, str]] = Counter()
         self._lock = Lock()
-        self._http = requests.Session()
+        self._http = http or _pooled()
         self._http.headers["User-Agent"] = f"gen/{version('gen-guides')} (re-checks the facts of guides)"
         self._http.auth = _as_it_is
         self._http.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-        for scheme in ("http://", "https://"):
-            self._http.mount(scheme, HTTPAdapter(pool_connections=_AT_ONCE, pool_maxsize=_AT_ONCE))
 
     def __enter__(self) -> Self:
         return self
@@ -200,12 +200,15 @@ class Session:
         """Ask for the headers of what is at an address; a redirect is given as it is. Raises a SourceError."""
         return _checked(self._ask(_Question("HEAD", url, budget, headers or {})), "*/*", may_be_empty=True)
 
-    def post_json(self, url: str, payload: object, *, budget: str = "") -> Reply:
-        """Ask with a body of JSON, for JSON; nothing must be changed by it, for it may be asked twice. Raises a SourceError."""
+    def post_json(self, url: str, payload: object, *, budget: str = "", cost: int = 1) -> Reply:
+        """Ask with a body of JSON, for JSON; nothing must be changed by it, for it may be asked twice. Raises a SourceError.
+
+        `cost` is what the server will take from the budget.
+        """
         import json
 
         headers = {"Accept": JSON, "Content-Type": JSON}
-        reply = _checked(self._ask(_Question("POST", url, budget, headers, json.dumps(payload).encode())), JSON)
+        reply = _checked(self._ask(_Question("POST", url, budget, headers, json.dumps(payload).encode(), cost)), JSON)
         if reply.status != 200:
             raise SourceMoved(_target(reply), url=url)
         return reply
@@ -233,7 +236,7 @@ class Session:
     def _once(self, question: _Question, attempt: int) -> tuple[Reply, None] | tuple[None, SourceError]:
         """Send one request; give its answer, or why it should be asked again."""
         budget = self._budget(question)
-        budget.take(question.url)
+        budget.take(question.url, question.cost)
         answered: Mapping[str, str] = {}
         try:
             got = transfer(self._http, question.method, question.url, self._headers(question), question.body, self._clock)
@@ -244,7 +247,7 @@ class Session:
                 return None, BadAnswer(broken.reason, url=question.url)
             return None, SourceUnreachable(broken.reason, url=question.url)
         finally:
-            budget.settle(answered)
+            budget.settle(answered, question.cost)
         reply = Reply(question.url, got.status, got.headers, got.body)
         if (pause := self._limit(reply, attempt)) is not None:
             self._count(question.url, "limited")
@@ -301,6 +304,17 @@ class Session:
     def _note_answer(self, origin: str) -> None:
         with self._lock:
             self._unanswered[origin] = 0
+
+
+def _pooled() -> requests.Session:
+    """Give a session that keeps a connection for each of several workers."""
+    import requests
+    from requests.adapters import HTTPAdapter
+
+    session = requests.Session()
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, HTTPAdapter(pool_connections=_AT_ONCE, pool_maxsize=_AT_ONCE))
+    return session
 
 
 def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:

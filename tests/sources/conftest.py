@@ -4,6 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from generator.sources.session import Session
+from generator.sources.validators import Validators
+from tests.emulator import Clock as Time
+from tests.emulator import Emulator, day
+from tests.sources.clock import Clock
+from tests.sources.nights import new_session
 from tests.sources.server import Server, serving
 
 CONTENT = bytes(number * 31 % 251 for number in range(100_000))
@@ -22,3 +28,37 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     made: list[float] = []
     monkeypatch.setattr("generator.sources.ranges.sleep", made.append)
     return made
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """Give a clock that stands still but when it is slept by."""
+    return Clock()
+
+
+@pytest.fixture
+def session(clock: Clock) -> Iterator[Session]:
+    """Give a session on that clock, whose pauses are not varied by chance."""
+    with Session(sleep=clock.sleep, clock=clock.now, chance=lambda: 0.5) as opened:
+        yield opened
+
+
+@pytest.fixture
+def emulator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Emulator]:
+    """Give the Hub, GitHub and the web as they are on 2026-09-08, selected by the environment, to clients without tokens."""
+    with Emulator(clock=Time(day("2026-09-08"))) as running:
+        for name, value in running.environment(tokens=False).items():
+            monkeypatch.setenv(name, value)
+        yield running
+
+
+@pytest.fixture
+def validators() -> Validators:
+    """Give the store of answers that the live session keeps them in."""
+    return Validators()
+
+
+@pytest.fixture
+def live(emulator: Emulator, validators: Validators) -> Session:
+    """Give a session by the emulator's clock."""
+    return new_session(emulator, validators)

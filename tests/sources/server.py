@@ -14,7 +14,7 @@ _RANGE = re.compile(r"bytes=(\d+)-(\d+)")
 
 @dataclass
 class Answer:
-    """What to do with one request instead of serving the file well."""
+    """What to do with one request instead of serving the file well. Status 0 is to hang up without an answer."""
 
     status: int = 206
     headers: dict[str, str] = field(default_factory=dict)
@@ -25,15 +25,19 @@ class Answer:
 
 @dataclass
 class Request:
-    """A request that was received: the method, path, and headers by lower-case name."""
+    """A request that was received: the method, path, headers by lower-case name, and body."""
 
     method: str
     path: str
     headers: dict[str, str]
+    body: bytes = b""
 
 
 class Server:
-    """Serves `content` under any path that `rules` do not answer; the first rule that gives an Answer is used."""
+    """Serves `content` under any path that `rules` do not answer; the first rule that gives an Answer is used.
+
+    `otherwise` answers what no rule does; at first it serves the content well.
+    """
 
     def __init__(self, content: bytes, address: str) -> None:
         self.content = content
@@ -42,6 +46,7 @@ class Server:
         self.ranges = True
         self.rules: list[Callable[[Request], Answer | None]] = []
         self.received: list[Request] = []
+        self.otherwise: Callable[[Request], Answer] = self.serve
 
     def once(self, answer: Answer) -> None:
         """Answer the next request so."""
@@ -61,7 +66,7 @@ class Server:
         for rule in self.rules:
             if (found := rule(request)) is not None:
                 return found
-        return self.serve(request)
+        return self.otherwise(request)
 
     def serve(self, request: Request) -> Answer:
         """Serve the file well."""
@@ -75,6 +80,11 @@ class Server:
         return Answer(206, {"ETag": self.etag, "Content-Range": f"bytes {first}-{last}/{size}"}, self.content[first : last + 1])
 
 
+class _Http(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """Stay silent when a client hangs up."""
+
+
 @contextmanager
 def serving(content: bytes) -> Iterator[Server]:
     """Serve on a free port of the loopback address until the block ends."""
@@ -84,7 +94,11 @@ def serving(content: bytes) -> Iterator[Server]:
 
         def do_GET(self) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
-            answer = server.answer(Request(self.command, self.path, headers))
+            body = self.rfile.read(int(headers.get("content-length", 0)))
+            answer = server.answer(Request(self.command, self.path, headers, body))
+            if not answer.status:
+                self.close_connection = True
+                return
             self.send_response(answer.status)
             if "Content-Length" not in answer.headers and "Transfer-Encoding" not in answer.headers:
                 self.send_header("Content-Length", str(len(answer.body)))
@@ -100,12 +114,12 @@ def serving(content: bytes) -> Iterator[Server]:
             if answer.keep is not None:
                 self.close_connection = True
 
-        do_HEAD = do_GET  # noqa: N815
+        do_HEAD = do_POST = do_GET  # noqa: N815
 
         def log_message(self, *_: object) -> None:
             """Stay silent."""
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http = _Http(("127.0.0.1", 0), Handler)
     server = Server(content, f"http://127.0.0.1:{http.server_port}")
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()

@@ -1,0 +1,616 @@
+"""The session against a server on this machine: what is sent, what is tried again, and what each answer means."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import time
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from pathlib import Path
+
+import pytest
+
+from generator.sources import transfer
+from generator.sources.errors import (
+    BadAnswer,
+    InvalidAddress,
+    SourceDenied,
+    SourceError,
+    SourceLimited,
+    SourceMoved,
+    SourceNotFound,
+    SourceUnreachable,
+)
+from generator.sources.session import ATTEMPTS, GIVEN_UP_AFTER, Session
+from generator.sources.validators import Validators
+from tests.sources.clock import Clock
+from tests.sources.server import Answer, Request, Server, serving
+
+TOKEN = "ghp_0123456789abcdefghij"
+JSON = {"Content-Type": "application/json; charset=utf-8"}
+HTML = {"Content-Type": "text/html; charset=utf-8"}
+GOOD = Answer(200, JSON, b'{"good": true}')
+UNICORN = b"<!DOCTYPE html><html><body>We are having a problem</body></html>"
+
+
+@pytest.fixture(autouse=True)
+def good(server: Server) -> None:
+    """Answer every question well that no other rule answers."""
+    server.otherwise = lambda _: GOOD
+
+
+def other_name(server: Server) -> str:
+    """Give the server's address under another name, so that it is another host to a client."""
+    return server.address.replace("127.0.0.1", "localhost")
+
+
+# --- what is sent --------------------------------------------------------------------------------
+
+
+def test_a_question_is_asked_and_its_answer_read(server: Server, session: Session) -> None:
+    reply = session.get(f"{server.address}/x?y=1")
+    assert (reply.status, reply.json(), reply.stored) == (200, {"good": True}, False)
+    sent = server.received[0]
+    assert (sent.method, sent.path, sent.headers["accept"]) == ("GET", "/x?y=1", "application/json")
+    assert sent.headers["user-agent"].startswith("gen/")
+    assert "authorization" not in sent.headers
+
+
+def test_json_is_posted(server: Server, session: Session) -> None:
+    assert session.post_json(f"{server.address}/graphql", {"query": "{}"}).json() == {"good": True}
+    assert (server.received[0].method, json.loads(server.received[0].body)) == ("POST", {"query": "{}"})
+
+
+def test_a_token_is_sent_to_its_address_and_below_and_nowhere_else(server: Server, session: Session) -> None:
+    session.authorize(f"{server.address}/api/", TOKEN)
+    session.authorize(f"{server.address}/api/public", "")
+    for path in ("/api", "/api/x", "/api?x=1", "/apiary", "/", "/api/public/x"):
+        session.get(server.address + path)
+    session.get(f"{other_name(server)}/api/x")
+    sent = [request.headers.get("authorization") for request in server.received]
+    assert sent == [f"Bearer {TOKEN}"] * 3 + [None] * 4
+
+
+def test_a_redirect_to_another_host_is_followed_without_the_token(server: Server, session: Session) -> None:
+    session.authorize(server.address, TOKEN)
+    server.redirect("/a", "/b")
+    server.redirect("/b", f"{other_name(server)}/c")
+    assert session.get(f"{server.address}/a").url == f"{other_name(server)}/c"
+    assert [request.headers.get("authorization") for request in server.received] == [f"Bearer {TOKEN}", f"Bearer {TOKEN}", None]
+
+
+def test_what_a_netrc_file_says_of_the_host_is_not_sent(
+    server: Server, session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login me password secret\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    session.get(server.address)
+    assert "authorization" not in server.received[0].headers
+
+
+def test_cookies_are_not_kept(server: Server, session: Session) -> None:
+    server.once(Answer(200, {**JSON, "Set-Cookie": "who=you; Path=/"}, b"{}"))
+    session.get(server.address)
+    session.get(server.address)
+    assert "cookie" not in server.received[1].headers
+
+
+@pytest.mark.parametrize("address", ["ftp://host/x", "host", "https://", "file:///etc/passwd", "http://[::1", "http://.example.org/", ""])
+def test_what_is_no_web_address_is_refused_without_a_question(session: Session, address: str) -> None:
+    with pytest.raises(InvalidAddress) as caught:
+        session.get(address)
+    assert caught.value.exit_code == 2
+    assert session.requests == 0
+
+
+# --- secrets -------------------------------------------------------------------------------------
+
+FAILING = [
+    Answer(401, JSON, TOKEN.encode()),
+    Answer(403, JSON, TOKEN.encode()),
+    Answer(403, {**JSON, "x-ratelimit-remaining": "0", "x-ratelimit-reset": "9999999999"}),
+    Answer(404, JSON, TOKEN.encode()),
+    Answer(410),
+    Answer(418, JSON, TOKEN.encode()),
+    Answer(429, {"Retry-After": "5000"}),
+    Answer(500, HTML, UNICORN),
+    Answer(200, HTML, UNICORN),
+    Answer(200, JSON),
+    Answer(200, JSON, TOKEN.encode()),
+    Answer(200, JSON, b"x" * 100, keep=10),
+    Answer(302, {"Location": f"ftp://{TOKEN}/"}),
+    Answer(0),
+]
+
+
+@pytest.mark.parametrize("answer", FAILING)
+def test_a_token_is_in_no_error_no_log_and_no_representation(
+    server: Server, session: Session, caplog: pytest.LogCaptureFixture, answer: Answer
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    session.authorize(server.address, TOKEN)
+    server.times(100, answer)
+    with pytest.raises(SourceError) as caught:
+        session.get(f"{server.address}/x?token={TOKEN}")
+    assert server.received[0].headers["authorization"] == f"Bearer {TOKEN}"
+    error = caught.value
+    told = [
+        str(error),
+        repr(error),
+        repr(error.as_dict()),
+        error.url,
+        *traceback.format_exception(error),
+        repr(session),
+        str(session.spent),
+    ]
+    own = [record.getMessage() for record in caplog.records if record.name.startswith("generator")]
+    assert TOKEN not in "".join([*told, *own])
+    headers = "".join(record.getMessage() for record in caplog.records).replace(f"token={TOKEN}", "")
+    assert TOKEN not in headers
+
+
+def test_an_answer_that_repeats_the_token_is_refused_and_not_kept(server: Server, session: Session) -> None:
+    session.authorize(server.address, TOKEN)
+    server.once(Answer(200, {**JSON, "ETag": '"e"'}, f'{{"you": "{TOKEN}"}}'.encode()))
+    with pytest.raises(BadAnswer, match="repeats the token"):
+        session.get(server.address)
+    assert session.get(server.address).json() == {"good": True}
+    assert "if-none-match" not in server.received[1].headers
+
+
+# --- what each answer means ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "words"),
+    [
+        (Answer(404, JSON, b"{}"), SourceNotFound, "no such"),
+        (Answer(410, JSON, b"{}"), SourceNotFound, "deleted"),
+        (Answer(401, JSON, b"{}"), SourceDenied, "401"),
+        (Answer(403, JSON, b"{}"), SourceDenied, "403"),
+        (Answer(451, JSON, b"{}"), SourceDenied, "451"),
+        (Answer(400, JSON, b"{}"), BadAnswer, "400"),
+        (Answer(422, JSON, b"{}"), BadAnswer, "422"),
+        (Answer(204), BadAnswer, "204"),
+        (Answer(206, {**JSON, "Content-Range": "bytes 0-1/2"}, b"{}"), BadAnswer, "206"),
+        (Answer(304), BadAnswer, "first time"),
+        (Answer(200, JSON), BadAnswer, "nothing at all"),
+        (Answer(200, HTML, UNICORN), BadAnswer, "web page"),
+        (Answer(404, HTML, UNICORN), BadAnswer, "web page"),
+        (Answer(302), BadAnswer, "no web address"),
+        (Answer(302, {"Location": "mailto:x@example.org"}), BadAnswer, "no web address"),
+        (Answer(302, {"Location": "http://[::1"}), BadAnswer, "no web address"),
+        (Answer(302, {"Location": "/again"}), BadAnswer, "circles"),
+    ],
+)
+def test_what_will_not_pass_is_an_error_at_once(
+    server: Server, session: Session, clock: Clock, answer: Answer, error: type[SourceError], words: str
+) -> None:
+    server.times(100, answer)
+    with pytest.raises(error, match=words) as caught:
+        session.get(f"{server.address}/again?secret=1")
+    assert type(caught.value) is error
+    assert caught.value.url.startswith(server.address)
+    assert "secret" not in str(caught.value)
+    assert clock.pauses == []
+    assert len(server.received) == (5 if words == "circles" else 1)
+
+
+def test_gone_is_told_from_not_found_and_by_which_name(server: Server, session: Session) -> None:
+    server.once(Answer(404, {**JSON, "X-Error-Code": "EntryNotFound"}, b"{}"))
+    with pytest.raises(SourceNotFound) as missing:
+        session.get(server.address)
+    server.rules.clear()
+    server.once(Answer(410, JSON, b"{}"))
+    with pytest.raises(SourceNotFound) as deleted:
+        session.get(server.address)
+    assert (missing.value.gone, missing.value.code) == (False, "EntryNotFound")
+    assert (deleted.value.gone, deleted.value.code) == (True, "")
+
+
+def test_a_web_page_is_an_answer_to_who_asks_for_one(server: Server, session: Session) -> None:
+    server.times(2, Answer(404, HTML, UNICORN))
+    with pytest.raises(SourceNotFound):
+        session.get(server.address, accept="text/html")
+    server.rules.clear()
+    server.once(Answer(200, HTML, UNICORN))
+    assert session.get(server.address, accept="text/html").body == UNICORN
+
+
+def test_what_is_no_json_is_said_so(server: Server, session: Session) -> None:
+    for body in (b"Not Found", b"{", b"[" * 100_000, b"\xff\xfe{}"):
+        server.rules.clear()
+        server.once(Answer(200, {"Content-Type": "text/plain"}, body))
+        with pytest.raises(BadAnswer, match="no JSON"):
+            session.get(server.address).json()
+
+
+def test_a_redirect_can_be_had_as_it_is(server: Server, session: Session) -> None:
+    server.redirect("/a", "/b")
+    assert session.get(f"{server.address}/a", follow=False).headers["location"] == "/b"
+    head = session.head(f"{server.address}/a")
+    assert (head.status, head.headers["LOCATION"]) == (302, "/b")
+
+
+def test_a_question_with_a_body_is_not_sent_elsewhere(server: Server, session: Session) -> None:
+    server.redirect("/graphql", "https://example.org/graphql?x=1")
+    with pytest.raises(SourceMoved) as caught:
+        session.post_json(f"{server.address}/graphql", {})
+    assert caught.value.to == "https://example.org/graphql"
+
+
+def test_a_packed_answer_is_unpacked(server: Server, session: Session) -> None:
+    server.once(Answer(200, {**JSON, "Content-Encoding": "gzip"}, gzip.compress(b'{"packed": 1}')))
+    assert session.get(server.address).json() == {"packed": 1}
+
+
+# --- trying again --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [408, 425, 500, 502, 503, 504, 507])
+def test_a_failing_server_is_asked_again_after_growing_pauses(server: Server, session: Session, clock: Clock, status: int) -> None:
+    server.times(ATTEMPTS - 1, Answer(status, HTML, UNICORN))
+    assert session.get(server.address).json() == {"good": True}
+    assert clock.pauses == [1.0, 2.0, 4.0]
+    host = server.address.removeprefix("http://")
+    assert session.spent == {(host, "failed"): 3, (host, "answered"): 1}
+
+
+def test_pauses_are_varied_so_that_many_do_not_ask_at_once(server: Server) -> None:
+    pauses = []
+    for chance in (0.0, 0.999):
+        clock = Clock()
+        server.rules.clear()
+        server.times(1, Answer(503))
+        with Session(sleep=clock.sleep, clock=clock.now, chance=lambda chance=chance: chance) as session:  # type: ignore[misc]
+            session.get(server.address)
+        pauses += clock.pauses
+    assert pauses == [0.5, pytest.approx(1.499)]
+
+
+def test_a_server_that_keeps_failing_is_given_up(server: Server, session: Session) -> None:
+    server.times(100, Answer(503))
+    with pytest.raises(SourceUnreachable, match="status 503"):
+        session.get(server.address)
+    assert len(server.received) == ATTEMPTS
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "words"),
+    [
+        (Answer(0), SourceUnreachable, "broke"),
+        (Answer(200, JSON, b'{"a": 1}', keep=4), BadAnswer, "broke off"),
+        (Answer(200, {**JSON, "Content-Length": "50"}, b"{}", keep=2), BadAnswer, "broke off"),
+        (Answer(200, {**JSON, "Transfer-Encoding": "chunked"}, b"zz\r\n{}", keep=6), BadAnswer, "broke off"),
+        (Answer(200, {**JSON, "Content-Encoding": "gzip"}, b"this is not packed"), BadAnswer, "unpacked"),
+    ],
+)
+def test_an_answer_that_is_not_whole_is_asked_for_again(
+    server: Server, session: Session, answer: Answer, error: type[SourceError], words: str
+) -> None:
+    server.times(1, answer)
+    assert session.get(server.address).json() == {"good": True}
+    server.times(100, answer)
+    with pytest.raises(error, match=words):
+        session.get(server.address)
+    assert len(server.received) == 2 + ATTEMPTS
+
+
+def test_an_answer_longer_than_it_says_is_cut_there_and_does_not_spoil_the_next(server: Server, session: Session) -> None:
+    server.once(Answer(200, {**JSON, "Content-Length": "2"}, b'{}{"more": 1}'))
+    assert session.get(server.address).json() == {}
+    assert session.get(server.address).json() == {"good": True}
+
+
+def test_a_server_that_is_not_there_is_unreachable(session: Session) -> None:
+    with serving(b"") as gone:
+        address = gone.address
+    with pytest.raises(SourceUnreachable, match="no connection"):
+        session.get(f"{address}/x")
+    assert session.spent == {(address.removeprefix("http://"), "failed"): ATTEMPTS}
+
+
+def test_a_slow_server_is_not_waited_for(server: Server, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transfer, "TIMEOUT", (5.0, 0.05))
+    server.rules.append(lambda _: time.sleep(0.3))
+    with pytest.raises(SourceUnreachable, match="too long"):
+        session.get(server.address)
+
+
+def test_an_answer_that_never_ends_is_not_waited_for(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transfer, "_PIECE", 10)
+    ticks = iter(range(0, 10_000_000, 50))
+    clock = Clock()
+    server.times(100, Answer(200, JSON, b"[" + b" " * 1000 + b"]"))
+    with Session(sleep=clock.sleep, clock=lambda: float(next(ticks))) as session, pytest.raises(SourceUnreachable, match="too long"):
+        session.get(server.address)
+
+
+def test_an_answer_without_bounds_is_not_taken(server: Server, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transfer, "LARGEST", 1000)
+    packed = gzip.compress(b" " * 1_000_000)
+    server.times(100, Answer(200, {**JSON, "Content-Encoding": "gzip"}, packed))
+    with pytest.raises(BadAnswer, match="more than 1000 bytes"):
+        session.get(server.address)
+
+
+def test_a_server_that_leaves_questions_unanswered_is_left_alone_but_no_other(server: Server, session: Session) -> None:
+    server.rules.append(lambda request: Answer(503) if request.headers["host"].startswith("localhost") else None)
+    for _ in range(GIVEN_UP_AFTER):
+        with pytest.raises(SourceUnreachable):
+            session.get(other_name(server))
+    sent = len(server.received)
+    with pytest.raises(SourceUnreachable, match="left alone"):
+        session.get(other_name(server))
+    assert len(server.received) == sent == GIVEN_UP_AFTER * ATTEMPTS
+    assert session.get(server.address).json() == {"good": True}
+
+
+def test_a_server_that_answers_now_and_then_is_not_left_alone(server: Server, session: Session) -> None:
+    server.rules.append(lambda request: Answer(503) if request.path == "/bad" else None)
+    for _ in range(GIVEN_UP_AFTER + 1):
+        with pytest.raises(SourceUnreachable, match="status 503"):
+            session.get(f"{server.address}/bad")
+        server.once(Answer(404, JSON, b"{}"))
+        with pytest.raises(SourceNotFound):
+            session.get(f"{server.address}/missing")
+
+
+# --- limits --------------------------------------------------------------------------------------
+
+
+def github(remaining: int, reset: float, **more: str) -> dict[str, str]:
+    return {**JSON, "X-RateLimit-Remaining": str(remaining), "X-RateLimit-Reset": f"{reset:.0f}", **more}
+
+
+def hub(remaining: int, seconds: int) -> dict[str, str]:
+    return {**JSON, "RateLimit": f'"api";r={remaining};t={seconds}', "RateLimit-Policy": '"fixed window";"api";q=500;w=300'}
+
+
+def test_a_spent_budget_is_not_overdrawn(server: Server, session: Session, clock: Clock) -> None:
+    server.times(1, Answer(200, github(0, clock.time + 3000), b"{}"))
+    session.get(server.address, budget="core")
+    with pytest.raises(SourceLimited) as caught:
+        session.get(server.address, budget="core")
+    assert len(server.received) == 1
+    assert caught.value.reset == datetime.fromtimestamp(clock.time + 3000, UTC)
+    assert "UTC" in str(caught.value)
+    assert clock.pauses == []
+
+
+def test_a_budget_is_of_one_server_and_one_kind(server: Server, session: Session, clock: Clock) -> None:
+    server.times(1, Answer(200, github(0, clock.time + 3000), b"{}"))
+    session.get(server.address, budget="core")
+    assert session.get(server.address, budget="search").json() == {"good": True}
+    assert session.get(other_name(server), budget="core").json() == {"good": True}
+
+
+@pytest.mark.parametrize("make", [lambda now: github(0, now + 42), lambda _: hub(0, 42)])
+def test_a_budget_that_is_soon_renewed_is_waited_for(
+    server: Server, session: Session, clock: Clock, make: Callable[[float], dict[str, str]]
+) -> None:
+    server.times(1, Answer(200, make(clock.time), b"{}"))
+    session.get(server.address)
+    assert session.get(server.address).json() == {"good": True}
+    assert clock.pauses == [42]
+
+
+@pytest.mark.parametrize("stated", ["", "x", "-1", "1" * 5000, "١"])
+def test_a_budget_that_is_not_understood_limits_nothing(server: Server, session: Session, stated: str) -> None:
+    headers = {"X-RateLimit-Remaining": stated, "X-RateLimit-Reset": stated, "RateLimit": f"r={stated};t=x"}
+    server.times(2, Answer(200, {**JSON, **{name: value.encode().decode("latin-1") for name, value in headers.items()}}, b"{}"))
+    for _ in range(3):
+        session.get(server.address)
+
+
+@pytest.mark.parametrize("status", [403, 429])
+def test_a_refusal_for_a_spent_budget_is_one_until_it_is_renewed(server: Server, session: Session, clock: Clock, status: int) -> None:
+    server.times(1, Answer(status, github(0, clock.time + 3000), b'{"message": "API rate limit exceeded"}'))
+    for _ in range(2):
+        with pytest.raises(SourceLimited) as caught:
+            session.get(server.address)
+        assert caught.value.reset == datetime.fromtimestamp(clock.time + 3000, UTC)
+    assert len(server.received) == 1
+    clock.time += 3001
+    assert session.get(server.address).json() == {"good": True}
+
+
+@pytest.mark.parametrize("status", [403, 429, 503])
+@pytest.mark.parametrize("as_date", [False, True])
+def test_the_time_that_a_server_asks_for_is_given(server: Server, session: Session, clock: Clock, status: int, as_date: bool) -> None:
+    asked = format_datetime(datetime.fromtimestamp(clock.time + 30, UTC), usegmt=True) if as_date else "30"
+    server.times(1, Answer(status, {**JSON, "Retry-After": asked}, b"{}"))
+    before = clock.time
+    assert session.get(server.address).json() == {"good": True}
+    assert clock.time - before == 30 if status != 503 else clock.time - before >= 30
+
+
+def test_a_longer_time_than_can_be_waited_ends_the_asking(server: Server, session: Session, clock: Clock) -> None:
+    server.times(1, Answer(429, {"Retry-After": "600"}))
+    with pytest.raises(SourceLimited) as caught:
+        session.get(server.address)
+    assert caught.value.reset == datetime.fromtimestamp(clock.time + 600, UTC)
+    assert clock.pauses == []
+
+
+def test_a_patient_session_waits_longer(server: Server, clock: Clock) -> None:
+    server.times(1, Answer(200, hub(0, 290), b"{}"))
+    with Session(sleep=clock.sleep, clock=clock.now, patience=300) as session:
+        session.get(server.address)
+        session.get(server.address)
+    assert clock.pauses == [290]
+
+
+SECONDARY = b'{"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}'
+
+
+@pytest.mark.parametrize(("status", "body"), [(403, SECONDARY), (429, SECONDARY), (429, b"")])
+def test_a_secondary_limit_is_waited_for_a_minute_the_first_time(
+    server: Server, session: Session, clock: Clock, status: int, body: bytes
+) -> None:
+    server.times(1, Answer(status, github(4000, clock.time + 3000), body))
+    assert session.get(server.address).json() == {"good": True}
+    assert clock.pauses == [60]
+
+
+def test_a_secondary_limit_that_stays_ends_the_asking_of_the_whole_server(server: Server, session: Session, clock: Clock) -> None:
+    session.get(server.address, budget="graphql")
+    server.times(2, Answer(403, JSON, SECONDARY))
+    with pytest.raises(SourceLimited):
+        session.get(server.address, budget="core")
+    with pytest.raises(SourceLimited):
+        session.get(server.address, budget="graphql")
+    assert len(server.received) == 3
+    assert clock.pauses == [60]
+
+
+def test_many_workers_never_send_more_than_the_server_allows(server: Server, session: Session, clock: Clock) -> None:
+    left = [40]
+
+    def counted(_: Request) -> Answer:
+        if not left[0]:
+            return Answer(403, github(0, clock.time + 3000), b"{}")
+        left[0] -= 1
+        return Answer(200, github(left[0], clock.time + 3000), b"{}")
+
+    server.otherwise = counted
+
+    def ask(number: int) -> bool:
+        try:
+            session.get(f"{server.address}/{number}", budget="core")
+        except SourceLimited:
+            return False
+        return True
+
+    session.get(f"{server.address}/first", budget="core")
+    with ThreadPoolExecutor(8) as pool:
+        answered = list(pool.map(ask, range(100)))
+    assert sum(answered) == 39
+    host = server.address.removeprefix("http://")
+    assert session.spent == {(host, "answered"): 40}
+
+
+def test_unchanged_answers_that_cost_nothing_spend_no_budget(server: Server, session: Session, clock: Clock) -> None:
+    def rule(request: Request) -> Answer:
+        if "if-none-match" in request.headers:
+            return Answer(304, github(1, clock.time + 3000))
+        return Answer(200, github(60, clock.time + 3000, ETag='"e"'), b"[1]")
+
+    server.otherwise = rule
+    session.get(server.address, budget="core")
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(lambda _: session.get(server.address, budget="core"), range(100)))
+    assert all(reply.stored and reply.json() == [1] for reply in replies)
+
+
+# --- what was answered before --------------------------------------------------------------------
+
+
+def tagged(server: Server, body: bytes, etag: str) -> None:
+    """Serve a body that has an ETag."""
+    answer = Answer(200, {**JSON, "ETag": etag, "Link": "<x>"}, body)
+    server.otherwise = lambda request: Answer(304, {"ETag": etag}) if request.headers.get("if-none-match") == etag else answer
+
+
+def test_an_unchanged_answer_is_given_from_the_store(server: Server, session: Session) -> None:
+    tagged(server, b"[1]", 'W/"one"')
+    first, second = session.get(server.address), session.get(server.address)
+    assert (first.stored, second.stored) == (False, True)
+    assert (second.status, second.json(), second.headers["link"]) == (200, [1], "<x>")
+    assert session.spent == {(server.address[7:], "answered"): 1, (server.address[7:], "unchanged"): 1}
+    tagged(server, b"[2]", 'W/"two"')
+    third, fourth = session.get(server.address), session.get(server.address)
+    assert (third.json(), third.stored, fourth.json(), fourth.stored) == ([2], False, [2], True)
+
+
+def test_a_date_does_where_there_is_no_etag(server: Server, session: Session) -> None:
+    day = "Mon, 31 Aug 2026 05:39:28 GMT"
+    server.otherwise = lambda request: (
+        Answer(304) if request.headers.get("if-modified-since") == day else Answer(200, {**JSON, "Last-Modified": day}, b"[1]")
+    )
+    assert [session.get(server.address).stored for _ in range(2)] == [False, True]
+
+
+def test_what_never_changes_is_asked_for_once(server: Server, session: Session) -> None:
+    replies = [session.get(server.address, immutable=True) for _ in range(3)]
+    assert [reply.json() for reply in replies] == [{"good": True}] * 3
+    assert len(server.received) == session.requests == 1
+
+
+def test_answers_are_kept_from_run_to_run(server: Server, clock: Clock, tmp_path: Path) -> None:
+    tagged(server, bytes(range(256)), '"e"')
+    for run in range(2):
+        with Session(Validators(tmp_path / "answers"), sleep=clock.sleep, clock=clock.now) as session:
+            reply = session.get(server.address)
+            assert (reply.body, reply.stored) == (bytes(range(256)), run == 1)
+
+
+@pytest.mark.parametrize("damage", [lambda text: text[:-20], lambda text: text.replace("[1]", "[2]"), lambda _: "[]", lambda _: "{}"])
+def test_a_kept_answer_that_is_damaged_is_asked_for_again(
+    server: Server, clock: Clock, tmp_path: Path, damage: Callable[[str], str]
+) -> None:
+    tagged(server, b"[1]", '"e"')
+    for _ in range(2):
+        with Session(Validators(tmp_path), sleep=clock.sleep, clock=clock.now) as session:
+            reply = session.get(server.address)
+            assert (reply.json(), reply.stored) == ([1], False)
+        (file,) = tmp_path.iterdir()
+        file.write_text(damage(file.read_text()))
+
+
+@pytest.mark.parametrize(
+    "answer", [Answer(200, {**HTML, "ETag": '"e"'}, UNICORN), Answer(200, {**JSON, "ETag": '"e"'}), Answer(200, JSON, b"[1]")]
+)
+def test_what_is_no_answer_or_has_no_validator_is_not_kept(server: Server, session: Session, answer: Answer) -> None:
+    server.times(1, answer)
+    try:
+        session.get(server.address)
+    except BadAnswer:
+        assert len(answer.headers) == 2
+    session.get(server.address)
+    assert "if-none-match" not in server.received[1].headers
+
+
+def test_the_same_address_asked_in_another_form_is_another_question(server: Server, session: Session) -> None:
+    tagged(server, b"[1]", '"e"')
+    session.get(server.address)
+    session.get(server.address, accept="text/plain")
+    assert "if-none-match" not in server.received[1].headers
+
+
+def test_no_token_is_kept(server: Server, clock: Clock, tmp_path: Path) -> None:
+    tagged(server, b"[1]", '"e"')
+    with Session(Validators(tmp_path), sleep=clock.sleep, clock=clock.now) as session:
+        session.authorize(server.address, TOKEN)
+        session.get(server.address)
+    (file,) = tmp_path.iterdir()
+    assert TOKEN not in file.read_text()
+
+
+# --- many at once --------------------------------------------------------------------------------
+
+
+def test_many_workers_share_one_session(server: Server, session: Session) -> None:
+    session.authorize(server.address, TOKEN)
+    failed = set()
+
+    def rule(request: Request) -> Answer | None:
+        if request.path.endswith("0") and request.path not in failed:
+            failed.add(request.path)
+            return Answer(503)
+        return Answer(200, JSON, json.dumps(request.path).encode())
+
+    server.rules.append(rule)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda number: session.get(f"{server.address}/{number}").json(), range(300)))
+    assert answers == [f"/{number}" for number in range(300)]
+    host = server.address.removeprefix("http://")
+    assert session.spent == {(host, "answered"): 300, (host, "failed"): 30}
+    assert session.requests == len(server.received) == 330
+    assert {request.headers["authorization"] for request in server.received} == {f"Bearer {TOKEN}"}
