@@ -366,6 +366,6 @@ def _host(book: Book, subject: Subject) -> None:
 def _quants(book: Book, subject: Subject) -> None:
     """The other files of the repository that the page weighs against this one."""
     for fact in subject.facts.under("file"):
-        _, quant, what = fact.key.split(".")
+        quant, _, what = fact.key.removeprefix("file.").rpartition(".")
         if what == "size" and quant != subject.prefix:
             book.add(f"quants.{quant}.size", fact.quantity())
