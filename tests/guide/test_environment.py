@@ -26,11 +26,12 @@ def test_a_value_is_text_and_never_a_template(tmp_path: Path) -> None:
     assert rendered(tmp_path, "a.md.j2", {"title": hostile}) == hostile
 
 
-def test_an_undefined_name_is_an_error_that_names_the_template(tmp_path: Path) -> None:
-    write(tmp_path, "a.md.j2", "{{ budjet }}")
+def test_an_undefined_name_is_an_error_that_names_the_template_and_line_it_stands_in(tmp_path: Path) -> None:
+    write(tmp_path, "a.md.j2", "one\n{% include 'sections/b.md.j2' %}\n")
+    write(tmp_path, "sections/b.md.j2", "one\n\n{{ budjet }}\n")
     with pytest.raises(TemplateError, match="'budjet' is undefined") as caught:
         rendered(tmp_path, "a.md.j2", {})
-    assert caught.value.where == "templates/a.md.j2"
+    assert caught.value.where == "templates/sections/b.md.j2:3"
     assert caught.value.remedy
 
 
