@@ -173,26 +173,30 @@ class Session:
         `budget` names the kind of request, each of which a server limits apart. Redirects are followed, or given as they are without
         `follow`. Raises a SourceError for every answer that is no success, or has no content where it may not be empty.
         """
+        first = f"{accept} {url}"
+        if immutable and (held := self._validators.get(first)) is not None:
+            return Reply(url, 200, _any_case(held.headers), held.body, stored=True)
         for _ in range(_HOPS):
-            reply = self._get(url, accept, budget, headers or {}, immutable=immutable)
-            if reply.status not in _REDIRECTS or not follow:
-                return _checked(reply, accept, may_be_empty=may_be_empty)
-            url = _target(reply)
+            reply = self._get(url, accept, budget, headers or {})
+            if reply.status in _REDIRECTS and follow:
+                url = _target(reply)
+                continue
+            reply = _checked(reply, accept, may_be_empty=may_be_empty)
+            if immutable and reply.status == 200:
+                self._validators.put(first, reply.headers, reply.body)
+            return reply
         raise BadAnswer("it redirects in circles", url=url)
 
-    def _get(self, url: str, accept: str, budget: str, headers: Mapping[str, str], *, immutable: bool) -> Reply:
+    def _get(self, url: str, accept: str, budget: str, headers: Mapping[str, str]) -> Reply:
         asked = f"{accept} {url}"
         held = self._validators.get(asked)
-        if held is not None and immutable:
-            return Reply(url, 200, _any_case(held.headers), held.body, stored=True)
-        conditions = held.conditions if held else {}
-        reply = self._ask(_Question("GET", url, budget, {**headers, "Accept": accept, **conditions}))
+        reply = self._ask(_Question("GET", url, budget, {**headers, "Accept": accept, **(held.conditions if held else {})}))
         if reply.status == 304:
             if held is None:
                 raise BadAnswer("it says that nothing changed, to one who asked for the first time", url=url)
             return Reply(url, 200, _any_case({**held.headers, **reply.headers}), held.body, stored=True)
         fit = reply.status == 200 and reply.body and not (reply.is_html and "html" not in accept)
-        if fit and (immutable or "etag" in reply.headers or "last-modified" in reply.headers):
+        if fit and ("etag" in reply.headers or "last-modified" in reply.headers):
             self._validators.put(asked, reply.headers, reply.body)
         return reply
 
