@@ -143,7 +143,7 @@ def _text_of(citation: Citation) -> str:
 def _releases(scenario: Scenario, asked: list[Question]) -> None:
     for repository in {question.ask["repository"] for question in asked}:
         known = {question.ask["field"]: question.fact.value for question in asked if question.ask["repository"] == repository}
-        _publish_builds(scenario, repository, known.get("newest_build"), known.get("published"), known.get("latest"))
+        _publish_builds(scenario, repository, *(known.get(name) for name in ("newest_build", "newest_build_published", "latest")))
 
 
 def _publish_builds(scenario: Scenario, repository: str, newest: object, published: object, latest: object) -> None:

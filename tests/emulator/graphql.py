@@ -65,18 +65,17 @@ SCHEMA: dict[str, dict[str, str]] = {
 """The fields of each type, with the type of each; empty for a scalar. `__typename` is everywhere."""
 
 _UNIONS = {"IssueOrPullRequest": {"Issue", "PullRequest"}}
+_NUMBERED = ("issueOrPullRequest", "issue", "pullRequest", "discussion")
+_PAGED = {"first", "last", "after", "before", "orderBy"}
 _ARGUMENTS = {
-    "repository": {"owner", "name", "followRenames"},
-    "issueOrPullRequest": {"number"},
-    "issue": {"number"},
-    "pullRequest": {"number"},
-    "discussion": {"number"},
-    "labels": {"first", "last", "after", "before", "orderBy"},
-    "comments": {"first", "last", "after", "before", "orderBy"},
-    "stateReason": {"enableDuplicate"},
-    "rateLimit": {"dryRun"},
+    "Query.repository": {"owner", "name", "followRenames"},
+    "Query.rateLimit": {"dryRun"},
+    **{f"Repository.{name}": {"number"} for name in _NUMBERED},
+    **{f"{kind}.{name}": _PAGED for kind in ("Issue", "PullRequest", "Discussion") for name in ("labels", "comments")},
+    "Issue.stateReason": {"enableDuplicate"},
+    "Discussion.stateReason": {"enableDuplicate"},
 }
-_REQUIRED = {"repository": ("owner", "name"), **dict.fromkeys(("issueOrPullRequest", "issue", "pullRequest", "discussion"), ("number",))}
+_REQUIRED = {"Query.repository": ("owner", "name"), **{f"Repository.{name}": ("number",) for name in _NUMBERED}}
 
 Error = dict[str, object]
 
@@ -159,9 +158,9 @@ def _check_field(run: _Run, owner: str, asked: Field, path: list[str], times: in
     if owner not in SCHEMA or asked.name not in SCHEMA[owner]:
         message = f"Field '{asked.name}' doesn't exist on type '{owner}'"
         return _fault(run, asked, path, message, "undefinedField", typeName=owner, fieldName=asked.name)
-    for name in asked.arguments.keys() - _ARGUMENTS.get(asked.name, set()):
+    for name in asked.arguments.keys() - _ARGUMENTS.get(f"{owner}.{asked.name}", set()):
         _fault(run, asked, path, f"Field '{asked.name}' doesn't accept argument '{name}'", "argumentNotAccepted")
-    missing = [name for name in _REQUIRED.get(asked.name, ()) if name not in asked.arguments]
+    missing = [name for name in _REQUIRED.get(f"{owner}.{asked.name}", ()) if name not in asked.arguments]
     if missing:
         _fault(run, asked, path, f"Field '{asked.name}' is missing required arguments: {', '.join(missing)}", "missingRequiredArguments")
     kind = SCHEMA[owner][asked.name]
@@ -256,7 +255,7 @@ def _object(run: _Run, held: _Held, selections: list[Selection], path: list[str]
 def _of(run: _Run, held: _Held, asked: Field, path: list[str]) -> object:
     if asked.name == "__typename":
         return held.type
-    if held.thread is None and asked.name in _REQUIRED:
+    if held.thread is None and asked.name in _NUMBERED:
         return _thread(run, held.tracker, asked, path)
     if asked.name == "repository":
         return _object(run, _Held("Repository", held.tracker), asked.selections, path)

@@ -175,6 +175,8 @@ class _Parser:
         return Field(name, first.text, arguments, selections, first.line, first.column)
 
     def _value(self) -> object:
+        if self._next.text in {"}", ")", "]", ":", "!", "="}:
+            self._take(kind="name")
         token = self._take()
         if token.text == "$":
             return Variable(self._take(kind="name").text)

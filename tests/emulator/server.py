@@ -108,7 +108,7 @@ class Emulator:
     def __enter__(self) -> Self:
         self._listeners = {host: _Listener(self, host, number) for number, host in enumerate(HOSTS, 1)}
         for listener in self._listeners.values():
-            threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+            threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.005}, daemon=True).start()
         self.hub.endpoint, self.hub.storage, self.github.api = self.hub_endpoint, self._address("storage"), self.github_api
         return self
 
@@ -297,12 +297,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Transfer-Encoding", "chunked")
         elif answer.status not in {204, 304}:
             self.send_header("Content-Length", str(len(body) + (fault.by if fault.kind == "length" else 0)))
+        if fault.kind == "length":
+            self.send_header("Connection", "close")
         self.end_headers()
         if request.method == "HEAD" or answer.status in {204, 304}:
             return
         pieces = [b"%x\r\n%s\r\n0\r\n\r\n" % (len(zipped), zipped)] if zipped is not None else _pieces(body)
         self._write(pieces, fault)
-        if fault.kind in {"drop", "length"}:
+        if fault.kind == "drop":
             self.close_connection = True
 
     def _write(self, pieces: Iterator[bytes] | list[bytes], fault: Fault) -> None:
