@@ -28,7 +28,8 @@ def lock_model(catalog: Catalog, name: str, headers: Mapping[str, str], *, origi
 
     `headers` are files by quant, `origin` what kind of header they are (`header` or `reconstructed`), `note` what a reader
     must know of them. Facts that are already locked keep their first day. Raises UnknownNameError for a quant the spec
-    does not have, HeaderMismatchError where a file has another architecture or size.
+    does not have, HeaderMismatchError where a file has another architecture or size, GgufError where it is no whole header.
+    Where the spec has no size of a file, the file's own is locked with its header.
     """
     model = catalog.model(name)
     path = catalog.lock_path(name)
@@ -44,14 +45,14 @@ def _header_facts(model: Model, quant: str, file: Path, origin: str, note: str, 
     spec = model.quant(quant)
     if not file.is_file():
         raise MissingFileError(file, remedy=f"give the GGUF file of {quant}, or its first bytes up to the tensor data")
-    header = read_header(file, whole=False)
+    size = spec.size
+    header = read_header(file, whole=origin == "header" and size is None)
     if header.architecture != model.architecture:
         raise HeaderMismatchError(
             f"the header's architecture is '{header.architecture}', the model's is '{model.architecture}'",
             where=str(file),
             remedy=f"give the header of {spec.file}",
         )
-    size = spec.size
     if origin == "header" and size is not None and header.file_size is not None and header.file_size != int(size.quantity()):
         raise HeaderMismatchError(
             f"the file has {header.file_size} bytes, {spec.file} has {int(size.quantity())}",
@@ -63,5 +64,7 @@ def _header_facts(model: Model, quant: str, file: Path, origin: str, note: str, 
     source = replace(published, title=f"{model.repository}: {spec.file}")
     common = {"origin": origin, "source": source, "checked": checked, "first_seen": checked, "note": note}
     prefix = f"header.{quant.lower()}"
+    if origin == "header" and size is None:
+        yield Fact(f"file.{quant.lower()}.size", header.file_size, "B", **common)  # type: ignore[arg-type]
     yield Fact(f"{prefix}.metadata", metadata_of(header), **common)  # type: ignore[arg-type]
     yield Fact(f"{prefix}.tensors", rows_of(header), **common)  # type: ignore[arg-type]
