@@ -15,6 +15,7 @@ from generator.memory.context import context_of
 from generator.memory.flags import begins_command, split_words
 from generator.memory.ladder import Caches, Rung
 from generator.memory.model import Model
+from generator.memory.overrides import EXPERTS, Override
 from generator.memory.placement import place
 from generator.memory.plan import Device, Plan, draft_of, make_plan
 from generator.memory.refusals import refuse
@@ -127,7 +128,8 @@ def _ladder(plan: Plan, policy: Policy) -> Iterator[Rung]:
     """Give the rungs around a plan on one device: depths of expert offload, contexts, and pairs of cache types."""
     if len(plan.gpus) != 1:
         return
-    settings, model = plan.settings, plan.model
+    model = plan.model
+    settings = replace(plan.settings, overrides=tuple(each for each in plan.settings.overrides if each != Override(EXPERTS)))
     layers = layers_of(model)
     pairs = _allowed_caches(model, settings)
     for depth, contexts in _rungs(plan):
@@ -169,11 +171,20 @@ def _rungs(plan: Plan) -> Iterator[tuple[int, list[int]]]:
     context = int(plan.context.asked)
     trained = int(plan.model.number("context_length", context))
     around = sorted({max(context // 2, 1), context, min(context * 2, max(trained, context))})
-    own, last = plan.settings.n_cpu_moe, int(plan.model.loaded_blocks)
+    own, last = _depth(plan), _deepest(plan)
     near = range(max(own - 2, 0), min(own + 2, last) + 1) if plan.model.experts() else range(1)
     far = range(0, last + 1, 4) if plan.model.experts() else range(0)
     for depth in sorted({*near, *far}):
         yield depth, around if depth in near else [context]
+
+
+def _depth(plan: Plan) -> int:
+    """Give the depth of offload that a plan's own flags come to: all blocks with -cmoe."""
+    return _deepest(plan) if plan.settings.cpu_moe else min(plan.settings.n_cpu_moe, _deepest(plan))
+
+
+def _deepest(plan: Plan) -> int:
+    return int(plan.model.block_count if plan.settings.loads_draft_head else plan.model.loaded_blocks)
 
 
 # --- text and JSON -------------------------------------------------------------------------------
@@ -230,7 +241,7 @@ def _ladder_lines(report: PlanReport) -> Iterator[str]:
         rows.setdefault((rung.n_cpu_moe, rung.n_ctx), {})[rung.caches] = rung
     yield f"weights, cache and state on the card, policy '{report.policy}'" + (", * over the ceiling" if report.pool else "")
     yield f"{'-ncmoe':>7s} {'-c':>9s} " + " ".join(f"{'/'.join(pair):>13s}" for pair in columns)
-    own = (report.plan.settings.n_cpu_moe, int(report.plan.context.asked))
+    own = (_depth(report.plan), int(report.plan.context.asked))
     for key, cells in rows.items():
         figures = [
             shown(cells[pair].total, "GiB", 3) + ("*" if report.pool and not fits(cells[pair].total, report.pool) else " ")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from generator.cli import main
+from generator.memory.settings import flags_of_recipe
 from tests.memory.models import ROOT
 
 DATA = ROOT / "tests/data/engine_truth"
@@ -251,6 +252,25 @@ def test_the_ladders_own_rung_is_the_plans_total(plan: Plan) -> None:
         depth = int(words[words.index("-ncmoe") + 1]) if "-ncmoe" in words else 0
         own = [rung for rung in given["ladder"] if rung["n_cpu_moe"] == depth and rung["n_ctx"] == (given["n_ctx"])]
         assert given["on_card"] in {rung["total"] for rung in own}
+
+
+@pytest.mark.parametrize(("flags", "deepest"), [(["-cmoe"], 40), (["-ncmoe", "99"], 40), (["-cmoe", "--spec-type", "draft-mtp"], 41)])
+def test_all_experts_on_the_host_are_the_ladders_deepest_rung(flags: list[str], deepest: int, plan: Plan) -> None:
+    words = [HYBRID, "-c", "8192", "-np", "1", *flags]
+    given = plan(*words, "--json").json
+    totals = {rung["n_cpu_moe"]: rung["total"] for rung in given["ladder"] if (rung["n_ctx"], rung["type_k"]) == (8192, "f16")}
+    assert max(totals) == deepest
+    assert totals[deepest] == given["on_card"]
+    assert list(totals.values()) == sorted(set(totals.values()), reverse=True)
+    [own] = [line for line in plan(*words).out.splitlines() if line.endswith("  <")]
+    assert own.split()[:2] == [str(deepest), "8192"]
+
+
+def test_either_flag_for_experts_replaces_a_recipes_other_one() -> None:
+    assert flags_of_recipe({"cpu_moe": True, "n_ctx": 4096}, ["-ncmoe", "24"]) == ["-c", "4096", "-ncmoe", "24"]
+    assert flags_of_recipe({"n_cpu_moe": 26, "n_ctx": 4096}, ["-cmoe"]) == ["-c", "4096", "-cmoe"]
+    assert flags_of_recipe({"n_cpu_moe": 26, "n_ctx": 4096}, ["llama-server", "-c", "0"]) == ["llama-server", "-ncmoe", "26", "-c", "0"]
+    assert flags_of_recipe({"n_ctx": 4096}, ["LLAMA_ARG_CTX_SIZE=0", "llama-server"]) == ["LLAMA_ARG_CTX_SIZE=0", "llama-server"]
 
 
 def test_a_draft_heads_cache_counts_on_the_card(plan: Plan) -> None:

@@ -27,7 +27,7 @@ class Tensor:
     @property
     def is_input(self) -> bool:
         """Tell whether it belongs to the input layer, which stays in host memory."""
-        return self.block is None and is_input(self.name)
+        return is_input(self.name)
 
 
 @dataclass(frozen=True, slots=True)
