@@ -91,6 +91,8 @@ def serving(content: bytes) -> Iterator[Server]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+        wbufsize = -1
 
         def do_GET(self) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
