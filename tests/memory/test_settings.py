@@ -133,7 +133,7 @@ def test_a_preset_stands_for_the_settings_the_engine_gives_it() -> None:
     ("text", "own"),
     [("--spec-type draft-mtp", True), ("--spec-type ngram-mod,draft-mtp", True), ("--spec-type draft-mtp -md d.gguf", False), ("", False)],
 )
-def test_a_draft_head_is_the_models_own_where_no_other_file_is_given(text: str, own: bool) -> None:  # noqa: FBT001 -- parametrised
+def test_a_draft_head_is_the_models_own_where_no_other_file_is_given(text: str, own: bool) -> None:
     assert parse_flags(text).drafts_with_own_head is own
 
 
