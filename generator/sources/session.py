@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from http.cookiejar import DefaultCookiePolicy
 from importlib.metadata import version
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
@@ -107,7 +106,6 @@ class Session:
         self,
         validators: Validators | None = None,
         *,
-        attempts: int = ATTEMPTS,
         patience: float = PATIENCE,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.time,
@@ -115,7 +113,6 @@ class Session:
         http: requests.Session | None = None,
     ) -> None:
         self._validators = validators or Validators()
-        self._attempts = attempts
         self._patience = patience
         self._sleep, self._clock, self._chance = sleep, clock, chance
         self._tokens: dict[str, str] = {}
@@ -126,7 +123,6 @@ class Session:
         self._http = http or _pooled()
         self._http.headers["User-Agent"] = f"gen/{version('gen-guides')} (re-checks the facts of guides)"
         self._http.auth = _as_it_is
-        self._http.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
 
     def __enter__(self) -> Self:
         return self
@@ -165,24 +161,23 @@ class Session:
         budget: str = "",
         headers: Mapping[str, str] | None = None,
         immutable: bool = False,
-        follow: bool = True,
         may_be_empty: bool = False,
     ) -> Reply:
         """Ask for what is at an address; of what was answered before, ask only whether it changed, or nothing where it is `immutable`.
 
-        `budget` names the kind of request, each of which a server limits apart. Redirects are followed, or given as they are without
-        `follow`. Raises a SourceError for every answer that is no success, or has no content where it may not be empty.
+        `budget` names the kind of request, each of which a server limits apart. Redirects are followed. Raises a SourceError for
+        every answer that is no success, or has no content where it may not be empty.
         """
         first = f"{accept} {url}"
         if immutable and (held := self._validators.get(first)) is not None:
             return Reply(url, 200, _any_case(held.headers), held.body, stored=True)
         for _ in range(_HOPS):
             reply = self._get(url, accept, budget, headers or {})
-            if reply.status in _REDIRECTS and follow:
+            if reply.status in _REDIRECTS:
                 url = _target(reply)
                 continue
             reply = _checked(reply, accept, may_be_empty=may_be_empty)
-            if immutable and reply.status == 200:
+            if immutable and _is_whole(reply, accept):
                 self._validators.put(first, reply.headers, reply.body)
             return reply
         raise BadAnswer("it redirects in circles", url=url)
@@ -195,8 +190,7 @@ class Session:
             if held is None:
                 raise BadAnswer("it says that nothing changed, to one who asked for the first time", url=url)
             return Reply(url, 200, _any_case({**held.headers, **reply.headers}), held.body, stored=True)
-        fit = reply.status == 200 and reply.body and not (reply.is_html and "html" not in accept)
-        if fit and ("etag" in reply.headers or "last-modified" in reply.headers):
+        if _is_whole(reply, accept) and ("etag" in reply.headers or "last-modified" in reply.headers):
             self._validators.put(asked, reply.headers, reply.body)
         return reply
 
@@ -221,7 +215,7 @@ class Session:
         """Ask until there is an answer that is final, as often as is allowed. Raises SourceUnreachable, SourceLimited, BadAnswer."""
         origin = _origin(question.url)
         problem: SourceError | None = None
-        for attempt in range(self._attempts):
+        for attempt in range(ATTEMPTS):
             if self._unanswered[origin] >= GIVEN_UP_AFTER:
                 raise problem or SourceUnreachable("the server left several questions unanswered, and is left alone now", url=question.url)
             if attempt and not isinstance(problem, SourceLimited):
@@ -262,7 +256,9 @@ class Session:
             budget.close(min(_retry_after(reply, self._clock()) or 0, self._patience))
             return None, SourceUnreachable(f"the server answers with status {reply.status}", url=question.url)
         self._count(question.url, _outcome(reply.status))
-        if any(token.encode() in reply.body for token in self._tokens.values() if len(token) >= _SECRET):
+        with self._lock:
+            secrets = [token.encode() for token in self._tokens.values() if len(token) >= _SECRET]
+        if any(secret in reply.body for secret in secrets):
             raise BadAnswer("it repeats the token it was sent", url=question.url)
         return reply, None
 
@@ -344,6 +340,19 @@ def _checked(reply: Reply, accept: str, *, may_be_empty: bool = False) -> Reply:
     if not reply.body and not may_be_empty:
         raise BadAnswer("it sends nothing at all", url=reply.url)
     return reply
+
+
+def _is_whole(reply: Reply, accept: str) -> bool:
+    """Tell whether an answer may be kept: JSON that was cut off on its way would come back for as long as its ETag holds."""
+    if reply.status != 200 or not reply.body or (reply.is_html and "html" not in accept):
+        return False
+    if not reply.headers.get("content-type", "").lower().startswith(JSON):
+        return True
+    try:
+        reply.json()
+    except BadAnswer:
+        return False
+    return True
 
 
 def _target(reply: Reply) -> str:

@@ -46,7 +46,7 @@ def transfer(
 ) -> Got:
     """Send a request and read its answer to the end, following no redirect. Raises Broken, and InvalidAddress.
 
-    The adapter is asked, not the session: the session would read the whole body of a redirect, whatever its size.
+    The adapter is asked, not the session: the session would keep cookies, and read the whole body of a redirect, whatever its size.
     """
     import requests
     from urllib3.exceptions import HTTPError

@@ -231,9 +231,8 @@ def test_what_is_no_json_is_said_so(server: Server, session: Session) -> None:
             session.get(server.address).json()
 
 
-def test_a_redirect_can_be_had_as_it_is(server: Server, session: Session) -> None:
+def test_of_headers_a_redirect_is_given_as_it_is(server: Server, session: Session) -> None:
     server.redirect("/a", "/b")
-    assert session.get(f"{server.address}/a", follow=False).headers["location"] == "/b"
     head = session.head(f"{server.address}/a")
     assert (head.status, head.headers["LOCATION"]) == (302, "/b")
 
@@ -512,9 +511,9 @@ def test_unchanged_answers_that_cost_nothing_spend_no_budget(server: Server, ses
 # --- what was answered before --------------------------------------------------------------------
 
 
-def tagged(server: Server, body: bytes, etag: str) -> None:
+def tagged(server: Server, body: bytes, etag: str, kind: str = JSON["Content-Type"]) -> None:
     """Serve a body that has an ETag."""
-    answer = Answer(200, {**JSON, "ETag": etag, "Link": "<x>"}, body)
+    answer = Answer(200, {"Content-Type": kind, "ETag": etag, "Link": "<x>"}, body)
     server.otherwise = lambda request: Answer(304, {"ETag": etag}) if request.headers.get("if-none-match") == etag else answer
 
 
@@ -544,7 +543,7 @@ def test_what_never_changes_is_asked_for_once(server: Server, session: Session) 
 
 
 def test_answers_are_kept_from_run_to_run(server: Server, clock: Clock, tmp_path: Path) -> None:
-    tagged(server, bytes(range(256)), '"e"')
+    tagged(server, bytes(range(256)), '"e"', "text/plain")
     for run in range(2):
         with Session(Validators(tmp_path / "answers"), sleep=clock.sleep, clock=clock.now) as session:
             reply = session.get(server.address)
@@ -564,17 +563,29 @@ def test_a_kept_answer_that_is_damaged_is_asked_for_again(
         file.write_text(damage(file.read_text()))
 
 
-@pytest.mark.parametrize(
-    "answer", [Answer(200, {**HTML, "ETag": '"e"'}, UNICORN), Answer(200, {**JSON, "ETag": '"e"'}), Answer(200, JSON, b"[1]")]
-)
-def test_what_is_no_answer_or_has_no_validator_is_not_kept(server: Server, session: Session, answer: Answer) -> None:
-    server.times(1, answer)
-    try:
-        session.get(server.address)
-    except BadAnswer:
-        assert len(answer.headers) == 2
-    session.get(server.address)
+@pytest.mark.parametrize("immutable", [False, True])
+@pytest.mark.parametrize("answer", [Answer(200, {**HTML, "ETag": '"e"'}, UNICORN), Answer(200, {**JSON, "ETag": '"e"'})])
+def test_what_is_no_answer_is_not_kept(server: Server, session: Session, answer: Answer, immutable: bool) -> None:
+    server.once(answer)
+    with pytest.raises(BadAnswer):
+        session.get(server.address, immutable=immutable)
+    assert session.get(server.address, immutable=immutable).json() == {"good": True}
     assert "if-none-match" not in server.received[1].headers
+
+
+@pytest.mark.parametrize("immutable", [False, True])
+def test_json_that_was_cut_off_on_its_way_is_not_kept_though_its_etag_is_right(server: Server, session: Session, immutable: bool) -> None:
+    tagged(server, b"[1]", '"e"')
+    server.once(Answer(200, {**JSON, "ETag": '"e"'}, b"[1"))
+    with pytest.raises(BadAnswer, match="no JSON"):
+        session.get(server.address, immutable=immutable).json()
+    assert session.get(server.address, immutable=immutable).json() == [1]
+
+
+def test_what_has_no_validator_is_asked_for_again_in_full(server: Server, session: Session) -> None:
+    for _ in range(2):
+        assert not session.get(server.address).stored
+    assert not {"if-none-match", "if-modified-since"} & server.received[1].headers.keys()
 
 
 def test_the_same_address_asked_in_another_form_is_another_question(server: Server, session: Session) -> None:
