@@ -39,24 +39,43 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; give the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        parser = _parser()
-        own, flags = _split_plan(words)
-        args = parser.parse_args(own)
-        if not hasattr(args, "run"):
-            parser.print_help()
-            return 2
-        args.flags = flags
-        run: Callable[[argparse.Namespace], int] = args.run
-        return run(args)
+        try:
+            return _run(words)
+        finally:
+            sys.stdout.flush()
     except GenError as error:
         _complain(error, as_json="--json" in words)
         return error.exit_code
     except BrokenPipeError:
-        sys.stderr.close()
+        _let_go_of_stdout()
         return 1
+    except OSError as error:
+        where = str(error.filename or "")
+        problem = GenError(error.strerror or str(error), where=where, remedy="see to the file or folder and run it again")
+        _complain(problem, as_json="--json" in words)
+        return problem.exit_code
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 1
+
+
+def _run(words: list[str]) -> int:
+    parser = _parser()
+    own, flags = _split_plan(words)
+    args = parser.parse_args(own)
+    if not hasattr(args, "run"):
+        parser.print_help()
+        return 2
+    args.flags = flags
+    run: Callable[[argparse.Namespace], int] = args.run
+    return run(args)
+
+
+def _let_go_of_stdout() -> None:
+    """Point stdout nowhere: who read it stopped reading, and the interpreter's last flush must not complain of that."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(error: GenError, *, as_json: bool) -> None:
@@ -148,7 +167,7 @@ def _add_live(commands: argparse._SubParsersAction[_Parser]) -> None:
     _pair(check, optional=True)
     _asking(check)
     _json(check)
-    check.set_defaults(run=_check)
+    check.set_defaults(run=_check, all=False)
 
     nightly = commands.add_parser(
         "nightly",
@@ -254,7 +273,7 @@ def _chosen(args: argparse.Namespace, catalog: Catalog) -> list[tuple[str, str]]
             raise InputError("--all and a model exclude each other", remedy="name a model and a card, or give --all alone")
         return catalog.recipes()
     if not args.model:
-        raise InputError("no model is named", remedy="gen build MODEL CARD, or --all; `gen list` shows what there is")
+        raise InputError("no model is named", remedy="name a model and a card, or give --all; `gen list recipes` shows what there is")
     if args.card:
         return [(args.model, args.card)]
     catalog.model(args.model)
@@ -319,7 +338,7 @@ def _print_report(row: dict[str, object]) -> None:
     assert isinstance(stale, list)
     if stale:
         oldest = min(stale, key=lambda each: str(each["checked"]))
-        print(f"  stale: {len(stale)} facts not checked for 30 days or more; the oldest is {oldest['fact']}, {oldest['checked']}")
+        print(f"  stale: {len(stale)} facts not checked for more than 30 days; the oldest is {oldest['fact']}, {oldest['checked']}")
     else:
         print("  stale: nothing")
 
