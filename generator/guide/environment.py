@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from traceback import extract_tb
@@ -27,11 +29,9 @@ def environment(templates: Path) -> Environment:
     from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 
     compiled = templates.parent / ".gen" / "templates"
-    try:
+    with suppress(OSError):
         compiled.mkdir(parents=True, exist_ok=True)
-        cache = FileSystemBytecodeCache(str(compiled))
-    except OSError:
-        cache = None
+    cache = FileSystemBytecodeCache(str(compiled)) if compiled.is_dir() and os.access(compiled, os.W_OK) else None
 
     return Environment(
         loader=FileSystemLoader(templates),

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from generator.errors import InputError
-from generator.guide.environment import TemplateError, has_template, rendered
+from generator.guide.environment import TemplateError, environment, has_template, rendered
 
 
 def write(folder: Path, name: str, text: str) -> Path:
@@ -65,3 +66,24 @@ def test_a_template_is_found_only_below_its_folder(tmp_path: Path) -> None:
     assert not has_template(tmp_path / "templates", "flags")
     with pytest.raises(TemplateError):
         rendered(tmp_path / "templates", "../secret.md.j2", {})
+
+
+def test_what_was_compiled_is_kept_beside_and_a_changed_template_is_compiled_again(tmp_path: Path) -> None:
+    templates = write(tmp_path / "templates", "a.md.j2", "one {{ x }}")
+    assert rendered(templates, "a.md.j2", {"x": 1}) == "one 1"
+    assert list((tmp_path / ".gen" / "templates").iterdir())
+    environment.cache_clear()
+    assert rendered(templates, "a.md.j2", {"x": 2}) == "one 2"
+    write(templates, "a.md.j2", "two {{ x }}")
+    environment.cache_clear()
+    assert rendered(templates, "a.md.j2", {"x": 2}) == "two 2"
+
+
+def test_templates_are_rendered_where_nothing_can_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    templates = write(tmp_path / "file" / "templates", "a.md.j2", "one")
+    (tmp_path / "file" / ".gen").write_text("in the way")
+    assert rendered(templates, "a.md.j2", {}) == "one"
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    templates = write(tmp_path / "locked" / "templates", "a.md.j2", "one")
+    assert rendered(templates, "a.md.j2", {}) == "one"
+    assert not list((tmp_path / "locked" / ".gen" / "templates").iterdir())
