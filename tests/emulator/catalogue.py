@@ -147,10 +147,12 @@ def _releases(scenario: Scenario, asked: list[Question]) -> None:
 
 
 def _publish_builds(scenario: Scenario, repository: str, newest: object, published: object, latest: object) -> None:
-    """Publish the newest build, a prerelease as they all are, and what the tracker calls its latest release."""
+    """Publish the newest build, a prerelease as they all are, with the source of the pin; and what the tracker calls its latest release."""
     tracker = scenario.tracker(repository)
     if newest and str(newest) not in tracker.tags:
-        tracker.release(str(newest), _moment(published or EARLIEST.date()) + timedelta(hours=5, minutes=39, seconds=28))
+        pinned = tracker.at(tracker.branch)
+        files = dict(pinned.files) if pinned else {}
+        tracker.release(str(newest), _moment(published or EARLIEST.date()) + timedelta(hours=5, minutes=39, seconds=28), files=files)
     if latest and str(latest) not in tracker.tags:
         tracker.release(str(latest), EARLIEST - timedelta(days=30), prerelease=False)
 

@@ -211,7 +211,9 @@ def test_releases_come_newest_first_in_pages_and_the_latest_is_no_prerelease(
         url, pages = response.links.get("next", {}).get("url", ""), pages + 1
     assert (pages, len(tags), tags[0], tags[-2:]) == (3, 76, "b10674", ["b10600", "v0.3.0"])
     first = anonymous.get(f"{api}/releases?per_page=30")
-    assert first.links["last"]["url"].endswith("page=3")
+    links = [anonymous.get(f"{api}/releases?per_page=30&page={page}").links for page in (1, 2, 3)]
+    assert [sorted(each) for each in links] == [["last", "next"], ["first", "last", "next", "prev"], ["first", "prev"]]
+    assert links[0]["last"]["url"].endswith("page=3")
     assert (first.json()[0]["prerelease"], first.json()[0]["published_at"]) == (True, "2026-08-25T02:00:00Z")
     assert anonymous.get(f"{api}/releases/latest").json()["tag_name"] == "v0.3.0"
     assert anonymous.get(f"{api}/releases/tags/b10610").json()["tag_name"] == "b10610"

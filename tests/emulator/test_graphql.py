@@ -117,12 +117,19 @@ def test_a_renamed_repository_is_followed(ask: Asker, scenario: Scenario) -> Non
 def test_variables_named_fragments_and_comments_are_understood(ask: Asker) -> None:
     query = """
     query Threads($owner: String!, $name: String = "llama.cpp", $first: Int!) {  # a comment, with { braces }
-      repository(owner: $owner, name: $name) { issue(number: 7) { ...told, labels(first: $first) { nodes { name } totalCount } } }
+      repository(owner: $owner, name: $name) {
+        issue(number: 7) { ...told, labels(first: $first) { nodes { name } totalCount } }
+        issueOrPullRequest(number: 8) { ...either }
+      }
     }
     fragment told on Issue { number }
+    fragment either on IssueOrPullRequest { __typename ... on PullRequest { title } }
     """
     answer = ask(query, owner="ggml-org", first=1)
-    assert answer["data"]["repository"]["issue"] == {"number": 7, "labels": {"nodes": [{"name": "bug"}], "totalCount": 2}}
+    assert answer["data"]["repository"] == {
+        "issue": {"number": 7, "labels": {"nodes": [{"name": "bug"}], "totalCount": 2}},
+        "issueOrPullRequest": {"__typename": "PullRequest", "title": "A fix"},
+    }
 
 
 @pytest.mark.parametrize(

@@ -149,8 +149,8 @@ def test_model_info_expands_what_is_named_and_refuses_what_is_not_known(hub: HfA
 def test_a_search_finds_names_in_any_case_on_all_pages(hub: HfApi, emulator: Emulator, scenario: Scenario) -> None:
     for number in range(1200):
         scenario.repository(f"owner-{number % 7}/Apodex-{number}-GGUF")
-    scenario.repository("owner-1/apodex-secret").private = True
-    scenario.repository("owner-1/apodex-gone").deleted = True
+    scenario.repository("owner-1/apodex-secret-GGUF").private = True
+    scenario.repository("owner-1/apodex-gone-GGUF").deleted = True
     found = [model.id for model in hub.list_models(search="apodex gguf")]
     assert len(found) == len(set(found)) == 1200
     assert len(emulator.asked("hub", "/api/models")) == 2
