@@ -11,6 +11,7 @@ from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from unicodedata import category
 
 from generator.claims.questions import Question
 from generator.errors import GenError
@@ -76,7 +77,7 @@ def _all(group: Group, asked: Sequence[Question]) -> list[Answer]:
     """Run one group; where the group as a whole fails, that is the answer to each of its questions."""
     try:
         return list(group())
-    except SourceError as error:
+    except GenError as error:
         return [_failed(question.key, error) for question in asked]
 
 
@@ -155,17 +156,35 @@ def _followed(live: Live, moved: SourceMoved) -> Thread | SourceError:
 def _thread_field(thread: Thread, name: str) -> object:
     value = getattr(thread, name)
     if isinstance(value, tuple):
-        return sorted(value)
+        return sorted(map(_legible, value))
+    if isinstance(value, str):
+        return _legible(value)
     return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+def _legible(text: str) -> str:
+    """Give other people's text without what no file, feed or terminal should hold: control characters, and halves of pairs."""
+    return "".join("\N{REPLACEMENT CHARACTER}" if category(character) in {"Cc", "Cs"} else character for character in text)
 
 
 def _counts(asked: list[Question], live: Live) -> Iterator[Answer]:
     for question in asked:
         query = f"repo:{question.ask['repository']} {question.ask['query']}"
         try:
-            yield Answer(question.key, Outcome.VALUE, live.github.count(query), question.fact.source.url)
+            count = live.github.count(query)
         except SourceError as error:
             yield _failed(question.key, error)
+            continue
+        yield _emptied(question) if question.fact.value and not count else Answer(question.key, Outcome.VALUE, count, _url(question))
+
+
+def _emptied(question: Question) -> Answer:
+    """Answer that a source which found something before finds nothing at all: that is its failure, not an update."""
+    return Answer(question.key, Outcome.UNREACHABLE, url=_url(question), detail="the search finds nothing at all, where it found something")
+
+
+def _url(question: Question) -> str:
+    return question.fact.source.url
 
 
 def _releases(asked: list[Question], live: Live) -> Iterator[Answer]:
@@ -178,7 +197,7 @@ def _releases(asked: list[Question], live: Live) -> Iterator[Answer]:
         else:
             tag, published = newest()
             value = tag if field == "newest_build" else published.isoformat()
-        yield Answer(question.key, Outcome.VALUE, value, question.fact.source.url)
+        yield Answer(question.key, Outcome.VALUE, value, _url(question))
 
 
 def _source(asked: list[Question], live: Live) -> Iterator[Answer]:
@@ -190,9 +209,9 @@ def _source(asked: list[Question], live: Live) -> Iterator[Answer]:
         found = find(text, parts["pattern"], near)
         if found is None:
             detail = f"{parts['pattern']!r} is not in {parts['path']} at {parts['ref']}"
-            yield Answer(question.key, Outcome.GONE, url=question.fact.source.url, detail=detail, final=True)
+            yield Answer(question.key, Outcome.GONE, url=_url(question), detail=detail, final=True)
         else:
-            yield Answer(question.key, Outcome.VALUE, found.line, question.fact.source.url)
+            yield Answer(question.key, Outcome.VALUE, found.line, _url(question))
 
 
 # --- the Hub -------------------------------------------------------------------------------------
@@ -203,7 +222,7 @@ def _files(asked: list[Question], live: Live) -> Iterator[Answer]:
     moved_to = tree.repo if tree.repo != asked[0].ask["repository"] else ""
     for question in asked:
         file = tree.files.get(question.ask["file"])
-        url = question.fact.source.url
+        url = _url(question)
         if file is None:
             detail = f"{question.ask['file']} is not in {tree.repo} at {tree.commit[:12]}"
             yield Answer(question.key, Outcome.GONE, url=url, detail=detail)
@@ -220,31 +239,50 @@ def _repository(asked: list[Question], live: Live) -> Iterator[Answer]:
         "gated": info.gated,
     }
     for question in asked:
-        yield Answer(question.key, Outcome.VALUE, values[question.ask["field"]], question.fact.source.url, info.commit)
+        yield Answer(question.key, Outcome.VALUE, values[question.ask["field"]], _url(question), info.commit)
 
 
 def _card_words(asked: list[Question], live: Live) -> Iterator[Answer]:
-    text = live.hub.card(asked[0].ask["repository"]) or ""
+    repository = asked[0].ask["repository"]
+    text = live.hub.card(repository)
     for question in asked:
-        count = sum(text.lower().count(word.lower()) for word in question.ask["words"].split("|"))
-        yield Answer(question.key, Outcome.VALUE, count, question.fact.source.url)
+        if text is None:
+            yield Answer(question.key, Outcome.GONE, url=_url(question), detail=f"{repository} has no model card")
+        else:
+            count = sum(text.lower().count(word.lower()) for word in question.ask["words"].split("|"))
+            yield Answer(question.key, Outcome.VALUE, count, _url(question))
 
 
 def _search(asked: list[Question], live: Live) -> Iterator[Answer]:
+    """Ask which repositories there are, and read their cards, where questions are about those, as far as they may be read."""
     repositories = live.hub.search(asked[0].ask["query"])
-    cards = cache(lambda: [card for name in repositories if (card := live.hub.card(name)) is not None])
+    if not repositories and any(question.fact.value for question in asked):
+        yield from map(_emptied, asked)
+        return
+    counts = {"repositories": len(repositories), "namespaces": len({name.partition("/")[0] for name in repositories})}
+    about_cards = [question for question in asked if question.ask["count"] not in counts]
     for question in asked:
-        count = question.ask["count"]
-        if count == "repositories":
-            value = len(repositories)
-        elif count == "namespaces":
-            value = len({name.partition("/")[0] for name in repositories})
-        elif count == "cards":
-            value = len(cards())
-        else:
-            words = question.ask["words"].split("|")
-            value = sum(any(word in card for word in words) for card in cards())
-        yield Answer(question.key, Outcome.VALUE, value, question.fact.source.url)
+        if question not in about_cards:
+            yield Answer(question.key, Outcome.VALUE, counts[question.ask["count"]], _url(question))
+    try:
+        cards = [card for name in repositories if about_cards and (card := _readable(live, name)) is not None]
+    except SourceError as error:
+        yield from (_failed(question.key, error) for question in about_cards)
+        return
+    if not cards and any(question.fact.value for question in about_cards):
+        yield from map(_emptied, about_cards)
+        return
+    for question in about_cards:
+        words = question.ask["words"].split("|") if question.ask["count"] == "naming" else []
+        count = sum(any(word in card for word in words) for card in cards) if words else len(cards)
+        yield Answer(question.key, Outcome.VALUE, count, _url(question))
+
+
+def _readable(live: Live, repository: str) -> str | None:
+    try:
+        return live.hub.card(repository)
+    except SourceDenied:
+        return None
 
 
 # --- pages ---------------------------------------------------------------------------------------
@@ -263,10 +301,12 @@ def _page(asked: list[Question], live: Live) -> Iterator[Answer]:
                 yield Answer(question.key, Outcome.VALUE, value=False, url=address)
         return
     for question in asked:
-        pattern = dict(question.ask.parts).get("pattern")
-        if pattern is None:
+        parts = dict(question.ask.parts)
+        if "control" in parts and not page.count(parts["control"]):
+            detail = f"the page does not say {parts['control']!r}, so it is not the one that was meant"
+            yield Answer(question.key, Outcome.UNREACHABLE, url=address, detail=detail)
+        elif "pattern" not in parts:
             yield Answer(question.key, Outcome.VALUE, value=True, url=address)
         else:
             # A fact that is not published stays so while its words are not on the page.
-            count = page.count(pattern)
-            yield Answer(question.key, Outcome.VALUE, count or None, address, page.sha256)
+            yield Answer(question.key, Outcome.VALUE, page.count(parts["pattern"]) or None, address, page.sha256)

@@ -25,7 +25,7 @@ KINDS: dict[str, tuple[str, ...]] = {
 hub_repository: a field of a repository (modified, pipeline, gated). hub_card: how often `words` (parted by |) stand in its
 model card. hub_search: over the repositories that match `query`, the count of `repositories`, `namespaces`, `cards`, or of cards
 `naming` any of `words`. github_search: threads found by `query`. github_release: `newest_build`, `newest_build_published` or
-`latest`. web: whether a page answers, or with `pattern` how often that stands in it.
+`latest`. web: whether a page answers, or with `pattern` how often that stands in it; a page without its `control` is not the one meant.
 """
 
 FIELDS = ("modified", "pipeline", "gated", "newest_build", "newest_build_published", "latest")
@@ -40,6 +40,7 @@ _PARTS: tuple[Field[str], ...] = (
     optional("words", Text(longest=400), "Words counted, parted by |.", ""),
     optional("address", Text(URL, "web address"), "Page read.", ""),
     optional("pattern", Text(longest=400), "Text looked for on the page, whatever its case.", ""),
+    optional("control", Text(longest=400), "Text that the page meant must have, so that finding nothing on it means something.", ""),
 )
 
 
