@@ -104,7 +104,7 @@ def gather(catalog: Catalog, model_name: str, card_name: str) -> Sources:
 
 
 def _dated(fact: Fact, answered: State) -> Fact:
-    day = answered.answered_on(fact.key)
+    day = answered.answered_on(fact)
     return replace(fact, checked=day) if day and fact.checked and day > fact.checked else fact
 
 

@@ -403,7 +403,7 @@ def _schema(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    from generator.nightly import check, open_live, settled
+    from generator.nightly import check, open_live, reported
     from generator.publish.report import as_text
 
     catalog = _catalog()
@@ -411,11 +411,12 @@ def _check(args: argparse.Namespace) -> int:
     live, session = open_live(catalog.root)
     with session:
         report = check(catalog.root, pairs, live, now=args.now or _moment_now(), everything=args.everything, progress=_progress)
+        report = report.with_spent(session.spent)
     if args.json:
         _print_json(report.as_dict())
     else:
         print("\n".join(as_text(report)))
-    settled(catalog.root)
+    reported(catalog.root, report, recorded=False)
     return report.exit_code
 
 
@@ -423,7 +424,7 @@ def _nightly(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from generator.facts import write_whole
-    from generator.nightly import nightly, open_live, settled
+    from generator.nightly import nightly, open_live, reported
     from generator.publish.report import as_markdown, as_text
 
     catalog = _catalog()
@@ -432,6 +433,7 @@ def _nightly(args: argparse.Namespace) -> int:
     with session:
         now = args.now or _moment_now()
         report = nightly(catalog.root, live, now=now, base_url=args.site_url, everything=args.everything, progress=_progress)
+        report = report.with_spent(session.spent)
     if args.report:
         write_whole(Path(args.report), as_markdown(report))
         write_whole(Path(args.report).with_suffix(".json"), _json_text(report.as_dict()))
@@ -439,7 +441,7 @@ def _nightly(args: argparse.Namespace) -> int:
         _print_json(report.as_dict())
     else:
         print("\n".join(as_text(report)))
-    settled(catalog.root)
+    reported(catalog.root, report, recorded=True)
     return report.exit_code
 
 

@@ -1,27 +1,31 @@
 """The nightly re-check from end to end: ask, compare, write locks, build pages, tell what moved.
 
-Every step leaves whole files behind, and can be begun again: drift that was found is kept in the state folder until its pages are
-written and its report is made.
+Every step leaves whole files behind, and can be begun again: drift that was found is kept in the state folder, with what it touches,
+from before the locks are written until it is in the list of changes and its report is made.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from generator.build import Guide, build_guide, write_guide
 from generator.catalog import Catalog
+from generator.claims import Claim
 from generator.claims.answers import Live
-from generator.claims.drift import Drift, Kind, Touched
+from generator.claims.drift import COMMAND, Drift, Kind, Touched
 from generator.claims.questions import questions
 from generator.claims.recheck import Night, Progress, recheck, write_locks
-from generator.claims.state import STATE_FOLDER, State
+from generator.claims.state import STATE_FOLDER, State, comparable
 from generator.errors import GenError
-from generator.facts import write_whole
+from generator.facts import Fact, write_whole
 from generator.guide.ledger import Ledger
 from generator.publish.report import Report
 from generator.sources.github import GitHub
@@ -72,17 +76,8 @@ def check(
     progress: Progress = lambda _done, _all: None,
 ) -> Report:
     """Ask what is due, write state and locks, and report; pages are left as they are. Raises what reading the catalogue raises."""
-    wanted = list(pairs)
-    catalog = Catalog.open(root)
-    state = State.read(root / STATE_FOLDER / "state.json")
-    asked = questions(catalog, wanted)
-    with ThreadPoolExecutor(WORKERS) as executor:
-        night = recheck(asked, live, state, executor, now=now, everything=everything, progress=progress)
-    pending = _Pending.read(root)
-    pending.add(night.drifts)
-    write_locks(night)
-    after = Pages.built(root, wanted)
-    return _report(night, pending.drifts, root, after, severities(catalog, wanted))
+    report, _ = _checked(root, pairs, live, now=now, everything=everything, progress=progress)
+    return replace(report, drifts=[drift for drift in report.drifts if drift.subject not in _Pending.read(root).told])
 
 
 def nightly(
@@ -97,65 +92,101 @@ def nightly(
     """Check every recipe, write the pages that changed and the list of changes; give the report."""
     from generator.publish.changes import record
 
-    pairs = Catalog.open(root).recipes()
-    report = check(root, pairs, live, now=now, everything=everything, progress=progress)
-    for guide in Pages.built(root, pairs).guides.values():
+    report, pages = _checked(root, Catalog.open(root).recipes(), live, now=now, everything=everything, progress=progress)
+    for guide in pages.guides.values():
         write_guide(guide, root / "site")
     record(root / "site", report.drifts, base_url)
     return report
 
 
-def settled(root: Path) -> None:
-    """Forget the drift that was kept: its report is made."""
-    (root / STATE_FOLDER / "pending.json").unlink(missing_ok=True)
+def reported(root: Path, report: Report, *, recorded: bool) -> None:
+    """Remember that a report was made: its drift is not told by `check` again, and where it is `recorded` by no one."""
+    pending = _Pending.read(root)
+    if recorded:
+        pending.path.unlink(missing_ok=True)
+    else:
+        pending.told |= {drift.subject for drift in report.drifts}
+        pending.write()
+
+
+def _checked(root: Path, pairs: Pairs, live: Live, *, now: datetime, everything: bool, progress: Progress) -> tuple[Report, Pages]:
+    """Give the report, and the pages as they are after it."""
+    wanted = list(pairs)
+    catalog = Catalog.open(root)
+    _sweep(root)
+    state = State.read(root / STATE_FOLDER / "state.json")
+    asked = questions(catalog, wanted)
+    with ThreadPoolExecutor(WORKERS) as executor:
+        night = recheck(asked, live, state, executor, now=now, everything=everything, progress=progress)
+    pending = _Pending.read(root)
+    pending.drop({question.key: question.fact for question in asked} | {question.moved.key: question.moved for question in asked})
+    pending.add(night.drifts)
+    pending.write()
+    write_locks(night, state)
+    after = Pages.built(root, wanted)
+    committed = {pair: _committed(root, *pair) for pair in after.guides}
+    severity = severities(catalog, wanted)
+    pending.touch(lambda drift: _touched(drift, committed, after), severity)
+    pending.write()
+    drifts = sorted(pending.drifts, key=lambda drift: (drift.weight, drift.subject))
+    return Report(now, night.asked, night.answered, night.not_due, drifts, night.unanswered, _failed(root, night, after)), after
+
+
+def _failed(root: Path, night: Night, after: Pages) -> list[tuple[str, str]]:
+    """Give what is our own fault: locks that could not be written, pages that could not be built."""
+    locks = [(path.relative_to(root).as_posix(), reason) for path, reason in sorted(night.unwritten.items())]
+    return locks + [(f"site/guides/{model}/{card}.md", error) for (model, card), error in after.failed.items()]
 
 
 def severities(catalog: Catalog, pairs: Pairs) -> dict[str, str]:
-    """Give how bad each thread of these recipes is, by the prefix of its facts."""
-    issues = {ref: catalog.issue(ref) for pair in pairs for ref in catalog.threads(catalog.recipe(*pair))}
-    return {issue.prefix: issue.severity for issue in issues.values()}
+    """Give how bad it is when a fact moves, by the prefix of its key: of each thread of these recipes, and of each one's own file."""
+    recipes = [catalog.recipe(*pair) for pair in pairs]
+    issues = {ref: catalog.issue(ref) for recipe in recipes for ref in catalog.threads(recipe)}
+    files = {f"file.{recipe.quant.lower()}": COMMAND for recipe in recipes}
+    return files | {issue.prefix: issue.severity for issue in issues.values()}
 
 
 # --- what a drift touches ------------------------------------------------------------------------
-
-
-def _report(night: Night, drifts: Iterable[Drift], root: Path, after: Pages, severity: Mapping[str, str]) -> Report:
-    committed = {pair: _committed_numbers(root, *pair) for pair in after.guides}
-    told = [replace(drift, touched=_touched(drift, committed, after), severity=severity.get(_owner(drift.subject), "")) for drift in drifts]
-    told.sort(key=lambda drift: (drift.weight, drift.subject))
-    failed = [(f"site/guides/{model}/{card}.md", error) for (model, card), error in after.failed.items()]
-    return Report(night.now, night.asked, night.answered, night.not_due, told, night.unanswered, failed)
 
 
 def _owner(key: str) -> str:
     return key.rpartition(".")[0]
 
 
-Numbers = Mapping[str, Mapping[str, object]]
-"""Numbers of a committed `guide.json`, by key."""
+Rows = Mapping[str, Mapping[str, object]]
+"""Numbers, or claims, of a committed `guide.json`, by key."""
 
 
-def _committed_numbers(root: Path, model: str, card: str) -> Numbers:
-    """Give the numbers that readers have now; none where the page was never built, or was edited beyond reading."""
+def _committed(root: Path, model: str, card: str) -> tuple[Rows, Rows]:
+    """Give the numbers and claims that readers have now; none where the page was never built, or was edited beyond reading."""
     try:
         rows = json.loads((root / "site" / "guides" / model / card / "guide.json").read_text(encoding="utf-8"))
-        return dict(rows["numbers"])
+        return dict(rows["numbers"]), dict(rows["claims"])
     except (OSError, ValueError, KeyError, TypeError):
-        return {}
+        return {}, {}
 
 
-def _touched(drift: Drift, committed: Mapping[tuple[str, str], Numbers], after: Pages) -> tuple[Touched, ...]:
-    """Give what a drift moves on each page: numbers that follow from it and changed, claims that rest on it."""
+def _touched(drift: Drift, committed: Mapping[tuple[str, str], tuple[Rows, Rows]], after: Pages) -> list[Touched]:
+    """Give what a drift moves on each page: numbers that follow from it and changed, claims that rest on it or now say something else."""
     found = []
     for pair, guide in after.guides.items():
-        numbers = _moved_numbers(drift.subject, committed[pair], guide.ledger)
-        claims = tuple(claim.id for claim in guide.ledger.claims.values() if drift.subject in claim.predicate.keys)
+        old_numbers, old_claims = committed[pair]
+        numbers = _moved_numbers(drift.subject, old_numbers, guide.ledger)
+        claims = tuple(claim.id for claim in guide.ledger.claims.values() if _concerns(drift, claim, old_claims))
         if numbers or claims:
             found.append(Touched(guide.page, numbers, claims))
-    return tuple(found)
+    return found
 
 
-def _moved_numbers(subject: str, old: Numbers, new: Ledger) -> dict[str, tuple[str, str]]:
+def _concerns(drift: Drift, claim: Claim, old: Rows) -> bool:
+    """Tell whether a claim rests on a fact, or is worded by it and has other words than the committed one."""
+    if drift.subject in claim.predicate.keys:
+        return True
+    worded = drift.subject.endswith((".reason", ".moved_to")) and f"{_owner(drift.subject)}.state" in claim.predicate.keys
+    return worded and claim.id in old and old[claim.id].get("text") != claim.text
+
+
+def _moved_numbers(subject: str, old: Rows, new: Ledger) -> dict[str, tuple[str, str]]:
     """Give the rows that follow from a fact and no longer have the committed value, with both as they are shown."""
     moved = {}
     for key in _resting_on(subject, new):
@@ -178,37 +209,72 @@ def _resting_on(subject: str, ledger: Ledger) -> set[str]:
 
 @dataclass(slots=True)
 class _Pending:
-    """Drift found by earlier runs whose report was not made: kept on disk from before the locks are written."""
+    """Drift whose report was not made, or that is not in the list of changes: kept on disk from before the locks are written.
+
+    `told` are the facts of which a report was made already.
+    """
 
     path: Path
     drifts: list[Drift]
+    told: set[str]
 
     @staticmethod
     def read(root: Path) -> _Pending:
         path = root / STATE_FOLDER / "pending.json"
         try:
-            rows = json.loads(path.read_text(encoding="utf-8"))
-            return _Pending(path, [_drift(row) for row in rows])
-        except (OSError, ValueError, KeyError, TypeError):
-            return _Pending(path, [])
+            rows: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            return _Pending(path, [Drift.from_dict(row) for row in rows["drifts"]], set(rows["told"]))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return _Pending(path, [], set())
 
-    def add(self, drifts: Iterable[Drift]) -> None:
-        """Keep more drift; of one fact the newest."""
-        kept = {drift.subject: drift for drift in self.drifts} | {drift.subject: drift for drift in drifts}
-        self.drifts = list(kept.values())
-        if self.drifts:
-            write_whole(self.path, json.dumps([drift.as_dict() for drift in self.drifts], ensure_ascii=False) + "\n")
+    def drop(self, known: Mapping[str, Fact]) -> None:
+        """Forget drift that no lock has: the run that found it did not live to write it. What is still so is found again."""
+        self.drifts = [drift for drift in self.drifts if drift.subject not in known or _is_locked(drift, known[drift.subject])]
+
+    def add(self, drifts: Sequence[Drift]) -> None:
+        """Keep more drift."""
+        self.drifts += drifts
+        self.told -= {drift.subject for drift in drifts}
+
+    def touch(self, touched: Callable[[Drift], list[Touched]], severity: Mapping[str, str]) -> None:
+        """Note what each drift touches beside what an earlier run found that it does, whose pages may have been written since."""
+        self.drifts = [
+            replace(drift, touched=_merged(drift.touched, touched(drift)), severity=severity.get(_owner(drift.subject), drift.severity))
+            for drift in self.drifts
+        ]
+
+    def write(self) -> None:
+        if self.drifts or self.path.exists():
+            rows = {"drifts": [drift.as_dict() for drift in self.drifts], "told": sorted(self.told)}
+            write_whole(self.path, json.dumps(rows, ensure_ascii=False) + "\n")
 
 
-def _drift(row: Mapping[str, object]) -> Drift:
-    since = row["since"]
-    return Drift(
-        Kind(str(row["kind"])),
-        str(row["subject"]),
-        row["old"],
-        row["new"],
-        date.fromisoformat(str(since)) if since else None,
-        date.fromisoformat(str(row["found"])),
-        str(row["source"]),
-        str(row["detail"]),
-    )
+def _merged(before: Iterable[Touched], now: Iterable[Touched]) -> tuple[Touched, ...]:
+    pages = {touched.page: touched for touched in before}
+    for touched in now:
+        old = pages.get(touched.page, Touched(touched.page))
+        numbers = {**touched.numbers, **{key: (was, touched.numbers.get(key, ("", new))[1]) for key, (was, new) in old.numbers.items()}}
+        claims = tuple(dict.fromkeys([*old.claims, *touched.claims]))
+        pages[touched.page] = Touched(touched.page, numbers, claims)
+    return tuple(pages.values())
+
+
+def _is_locked(drift: Drift, fact: Fact) -> bool:
+    """Tell whether a fact is what a drift says that it has become."""
+    if drift.kind in {Kind.GONE, Kind.LINE_LOST, Kind.RETURNED}:
+        return (fact.status == "gone") != (drift.kind is Kind.RETURNED)
+    return comparable(fact.value) != comparable(drift.old)
+
+
+# --- what a killed run left ----------------------------------------------------------------------
+
+_UNFINISHED = re.compile(r"\..+\.[a-z0-9_]{8}")
+_HOUR = 3600
+
+
+def _sweep(root: Path) -> None:
+    """Delete files that a run was writing when it was killed, an hour ago or more: nobody reads them, and no run is that slow."""
+    for folder in ("recipes", "site", STATE_FOLDER):
+        for path in (root / folder).rglob(".*"):
+            if _UNFINISHED.fullmatch(path.name) and path.is_file() and time.time() - path.stat().st_mtime > _HOUR:
+                path.unlink(missing_ok=True)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import IntEnum, StrEnum
+from typing import Any
 
 
 class Kind(StrEnum):
@@ -24,7 +25,9 @@ class Kind(StrEnum):
     REHASHED = "rehashed"
     MOVED = "moved"
     GONE = "gone"
+    RETURNED = "returned"
     GATED = "gated"
+    UNGATED = "no longer gated"
     PUBLISHED = "published"
     LINE_MOVED = "line moved"
     LINE_LOST = "line lost"
@@ -48,7 +51,7 @@ WORDS = {
     Weight.NUMBER: "moves a number",
     Weight.CLAIM: "changes a claim",
     Weight.WORDS: "changes wording",
-    Weight.DATE: "changes nothing a reader sees",
+    Weight.DATE: "adds what was not known before",
 }
 
 
@@ -61,9 +64,19 @@ class Touched:
     claims: tuple[str, ...] = ()
 
 
+COMMAND = "command"
+"""The severity of what the command itself rests on: the model's own file."""
+
+_OF_A_WARNING = frozenset({Kind.CLOSED, Kind.MERGED, Kind.REOPENED, Kind.GONE, Kind.RETURNED, Kind.MOVED})
+_OF_A_DOWNLOAD = frozenset({Kind.MOVED, Kind.GATED, Kind.UNGATED})
+
+
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A fact that changed: `subject` its key, `old` and `new` its values, `since` the day the old one was last read."""
+    """A fact that changed: `subject` its key, `old` and `new` its values, `since` the last day on which the old one was read.
+
+    `found` is the day on which the new one was first read. `severity` is that of the thread (red, amber, note), or COMMAND.
+    """
 
     kind: Kind
     subject: str
@@ -80,15 +93,18 @@ class Drift:
     def weight(self) -> Weight:
         """How bad it is."""
         numbers = {key for touched in self.touched for key in touched.numbers}
-        if any(key.startswith(("settings.", "fallback.")) for key in numbers) or self.subject.endswith(".moved_to"):
+        claims = any(touched.claims for touched in self.touched)
+        if self.kind is Kind.FIRST and not numbers and not claims:
+            return Weight.DATE
+        if self.severity == COMMAND or (self.kind in _OF_A_DOWNLOAD and self.subject.startswith("model.")):
             return Weight.COMMAND
-        if self.severity == "red" and self.kind in {Kind.CLOSED, Kind.MERGED, Kind.REOPENED, Kind.GONE, Kind.MOVED}:
+        if any(key.startswith(("settings.", "fallback.")) for key in numbers):
+            return Weight.COMMAND
+        if self.severity == "red" and self.kind in _OF_A_WARNING:
             return Weight.WARNING
         if numbers:
             return Weight.NUMBER
-        if any(touched.claims for touched in self.touched):
-            return Weight.CLAIM
-        return Weight.DATE if self.kind is Kind.FIRST else Weight.WORDS
+        return Weight.CLAIM if claims else Weight.WORDS
 
     def as_dict(self) -> dict[str, object]:
         """Give the drift for machines."""
@@ -101,6 +117,7 @@ class Drift:
             "found": self.found.isoformat(),
             "source": self.source,
             "detail": self.detail,
+            "severity": self.severity,
             "weight": self.weight.name.lower(),
             "touched": [
                 {
@@ -112,6 +129,26 @@ class Drift:
             ],
         }
 
+    @staticmethod
+    def from_dict(rows: Mapping[str, Any]) -> Drift:
+        """Read back what `as_dict` gave. Raises KeyError, TypeError, ValueError, AttributeError for anything else."""
+        touched = [
+            Touched(str(row["page"]), {key: (old, new) for key, (old, new) in row["numbers"].items()}, tuple(row["claims"]))
+            for row in rows["touched"]
+        ]
+        return Drift(
+            Kind(rows["kind"]),
+            str(rows["subject"]),
+            rows["old"],
+            rows["new"],
+            date.fromisoformat(rows["since"]) if rows["since"] else None,
+            date.fromisoformat(rows["found"]),
+            str(rows["source"]),
+            str(rows["detail"]),
+            str(rows["severity"]),
+            tuple(touched),
+        )
+
     def explain(self) -> str:
         """Say the drift in one sentence for people."""
         since = f" (was so on {self.since.isoformat()})" if self.since else ""
@@ -120,8 +157,10 @@ class Drift:
                 return f"{self.subject} was read for the first time: {said(self.new)}"
             case Kind.GONE | Kind.LINE_LOST:
                 return f"{self.subject} is gone{since}: {self.detail or said(self.old)}"
+            case Kind.RETURNED:
+                return f"{self.subject} is there again: {said(self.new)}"
             case Kind.MOVED:
-                return f"{self.subject} moved to {said(self.new)}{since}"
+                return f"{self.subject}: {said(self.old)} moved to {said(self.new)}{since}"
             case _:
                 return f"{self.subject} {self.kind}: {said(self.old)} → {said(self.new)}{since}"
 

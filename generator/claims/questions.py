@@ -38,18 +38,32 @@ PERIODS = {
 class Question:
     """A fact to ask again: as it is known now, how to ask, and the lock that keeps the answer.
 
-    `moved_to` is the new name its thread or repository is already known to have.
+    `moved` is what is known of a new name of its thread or repository.
     """
 
     fact: Fact
     ask: Ask
     lock: Path
-    moved_to: str = ""
+    moved: Fact
 
     @property
     def key(self) -> str:
         """The fact's key."""
         return self.fact.key
+
+    @property
+    def moved_to(self) -> str:
+        """The new name its thread or repository is already known to have; empty where it has its old one."""
+        return str(self.moved.value or "")
+
+    @property
+    def identifies(self) -> bool | None:
+        """Tell whether the thing asked about is there as long as this fact is: the state of a thread, the size of a file, a line.
+
+        False where another question tells that of the same thing; None where none does, so that nothing follows from not finding it.
+        """
+        one = {"github_thread": "state", "hub_file": "size", "github_source": ""}
+        return dict(self.ask.parts).get("field", "") == one[self.ask.kind] if self.ask.kind in one else None
 
 
 def questions(catalog: Catalog, pairs: Iterable[tuple[str, str]]) -> list[Question]:
@@ -63,13 +77,16 @@ def questions(catalog: Catalog, pairs: Iterable[tuple[str, str]]) -> list[Questi
             known = catalog.known(spec)
             for fact in _askable(spec, known):
                 assert fact.ask is not None
-                found.setdefault(fact.key, Question(fact, fact.ask, catalog.lock_of(spec), _moved_to(fact.key, known)))
+                moved = _moved_key(fact)
+                known_moved = known[moved] if moved in known else Fact(moved, None)
+                found.setdefault(fact.key, Question(fact, fact.ask, catalog.lock_of(spec), known_moved))
     return list(found.values())
 
 
-def _moved_to(key: str, known: Facts) -> str:
-    new_name = f"{key.rpartition('.')[0]}.moved_to"
-    return str(known[new_name].value) if new_name in known else ""
+def _moved_key(fact: Fact) -> str:
+    """Give the key of the new name of what a fact is about: of its thread, or of the model whose files it is one of."""
+    of_file = fact.ask is not None and fact.ask.kind == "hub_file"
+    return "model.moved_to" if of_file else f"{fact.key.rpartition('.')[0]}.moved_to"
 
 
 def _askable(spec: Spec, known: Facts) -> Iterator[Fact]:

@@ -15,8 +15,8 @@ from pathlib import Path
 from generator.claims.answers import Answer, Live, Outcome, answers
 from generator.claims.drift import Drift, Kind
 from generator.claims.questions import PERIODS, Question
-from generator.claims.state import VANISHED_AFTER, State
-from generator.facts import Fact, Lock, Source
+from generator.claims.state import VANISHED_AFTER, State, comparable
+from generator.facts import Ask, Fact, Lock, Source
 
 Progress = Callable[[int, int], None]
 
@@ -33,7 +33,11 @@ class Unanswered:
 
 @dataclass(slots=True)
 class Night:
-    """One run of the re-check: what was asked and answered, what drifted, and what could not be asked."""
+    """One run of the re-check: what was asked and answered, what drifted, and what could not be asked.
+
+    `changed` are the facts to lock, by lock. `moved` are answers from a new place, by the lock that is to name it: they are noted when
+    it does, so that the move is found again where it was not written. `unwritten` are locks that could not be, with the reason.
+    """
 
     now: datetime
     asked: int = 0
@@ -42,6 +46,8 @@ class Night:
     drifts: list[Drift] = field(default_factory=list)
     unanswered: list[Unanswered] = field(default_factory=list)
     changed: dict[Path, list[Fact]] = field(default_factory=dict)
+    moved: dict[Path, list[tuple[str, object]]] = field(default_factory=dict)
+    unwritten: dict[Path, str] = field(default_factory=dict)
 
 
 def recheck(
@@ -58,7 +64,7 @@ def recheck(
     night = Night(now)
     due: dict[str, Question] = {}
     for question in questions:
-        if everything or state.due(question.key, PERIODS[question.ask.kind], now):
+        if everything or state.due(question.fact, PERIODS[question.ask.kind], now):
             due[question.key] = question
         else:
             night.not_due += 1
@@ -74,13 +80,20 @@ def recheck(
     return night
 
 
-def write_locks(night: Night) -> list[Path]:
-    """Write the locks whose facts changed; give those whose content is new."""
+def write_locks(night: Night, state: State) -> list[Path]:
+    """Write the locks whose facts changed; give those whose content is new. One that cannot be written stops no other."""
     written = []
     for path, facts in night.changed.items():
-        lock = Lock.read(path) if path.exists() else Lock(_subject(path))
-        if lock.updated(facts, night.now.date()).write(path):
-            written.append(path)
+        try:
+            lock = Lock.read(path) if path.exists() else Lock(_subject(path))
+            if lock.updated(facts, night.now.date()).write(path):
+                written.append(path)
+        except OSError as error:
+            night.unwritten[path] = error.strerror or type(error).__name__
+            continue
+        for key, value in night.moved.get(path, ()):
+            state.note_answer(key, value, night.now)
+    state.write()
     return written
 
 
@@ -90,82 +103,104 @@ def _subject(path: Path) -> str:
 
 def _take(night: Night, question: Question, answer: Answer, state: State) -> None:
     """Take one answer: compare it, or note the failure."""
-    fact, today = question.fact, night.now.date()
     if answer.outcome is Outcome.VALUE:
-        state.note_answer(question.key, night.now)
         night.answered += 1
-        _compare(night, question, answer)
+        _compare(night, question, answer, state)
         return
     missing = answer.outcome is Outcome.GONE
     nights = state.note_failure(question.key, night.now, str(answer.outcome), answer.detail, missing=missing)
-    if missing and (answer.final or nights >= VANISHED_AFTER):
-        if fact.status != "gone" and fact.known:
-            kind = Kind.LINE_LOST if question.ask.kind == "github_source" else Kind.GONE
-            night.drifts.append(_drift(kind, question, fact.value, None, night, answer))
-            gone = replace(
-                fact, status="gone", origin="fetched", checked=today, source=_source(fact, answer, night), note=answer.detail, ask=None
-            )
-            night.changed.setdefault(question.lock, []).append(gone)
+    if missing and question.identifies is not None and (answer.final or nights >= VANISHED_AFTER):
+        night.answered += 1
+        if question.identifies:
+            _gone(night, question, answer, state)
         return
-    night.unanswered.append(Unanswered(fact, answer.outcome, answer.detail, nights))
+    night.unanswered.append(Unanswered(question.fact, answer.outcome, answer.detail, nights))
 
 
-def _compare(night: Night, question: Question, answer: Answer) -> None:
-    fact, today = question.fact, night.now.date()
-    if answer.moved_to and answer.moved_to != question.moved_to:
-        _moved(night, question, answer)
-    old, new = _comparable(fact.value), _comparable(answer.value)
-    if fact.status == "not_published" and new is None:
+def _gone(night: Night, question: Question, answer: Answer, state: State) -> None:
+    """Take a thing for gone: it keeps its last value, and is told once."""
+    fact = question.fact
+    state.note_gone(question.key, night.now)
+    if fact.status == "gone":
         return
+    night.drifts.append(_drift(Kind.LINE_LOST if question.ask.kind == "github_source" else Kind.GONE, question, None, night, answer, state))
+    source = _source(fact, answer, night)
+    gone = replace(fact, status="gone", origin="fetched", checked=night.now.date(), source=source, note=answer.detail, ask=None)
+    night.changed.setdefault(question.lock, []).append(gone)
+
+
+def _compare(night: Night, question: Question, answer: Answer, state: State) -> None:
+    fact = question.fact
+    before = state.of(question.key).answered
+    if question.ask.kind in _TELL_MOVES and answer.moved_to != question.moved_to:
+        _moved(night, question, answer, state)
+    else:
+        state.note_answer(question.key, answer.value, night.now)
+    old, new = comparable(fact.value), comparable(answer.value)
     if old == new and fact.status not in {"gone", "unreachable"}:
         return
+    not_published = answer.value is None and question.ask.kind == "web"
     fresh = replace(
         fact,
         value=answer.value,
-        status="ok" if answer.value is not None else "not_published",
+        status="not_published" if not_published else "ok",
         origin="fetched",
-        checked=today,
+        checked=night.now.date(),
         source=_source(fact, answer, night),
+        note="" if question.ask.kind == "github_thread" or fact.status == "gone" else fact.note,
         ask=None,
     )
     night.changed.setdefault(question.lock, []).append(fresh)
-    first = fact.value is None and fact.status == "ok"
-    night.drifts.append(_drift(Kind.FIRST if first else _kind(question, old, new), question, fact.value, answer.value, night, answer))
+    unread = fact.value is None and fact.status == "ok" and fact.origin != "fetched" and before is None
+    night.drifts.append(_drift(Kind.FIRST if unread else _kind(question, new), question, answer.value, night, answer, state))
 
 
-def _moved(night: Night, question: Question, answer: Answer) -> None:
-    """Note that a thread or repository has a new name, once for all its facts."""
-    key = f"{question.key.rpartition('.')[0]}.moved_to"
+def _moved(night: Night, question: Question, answer: Answer, state: State) -> None:
+    """Note that a thread or repository has a new name, or its old one again, once for all its facts."""
+    key = question.moved.key
+    night.moved.setdefault(question.lock, []).append((question.key, answer.value))
     if any(drift.subject == key for drift in night.drifts):
         return
-    fact = Fact(key, answer.moved_to, origin="fetched", source=_source(question.fact, answer, night), checked=night.now.date())
+    source = _source(question.fact, answer, night)
+    fact = Fact(key, answer.moved_to or None, origin="fetched", source=source, checked=night.now.date())
     night.changed.setdefault(question.lock, []).append(fact)
-    drift = Drift(Kind.MOVED, key, question.fact.source.url, answer.moved_to, question.fact.checked, night.now.date(), answer.url)
-    night.drifts.append(drift)
+    state.note_answer(key, fact.value, night.now)
+    found = state.first_said(key) or night.now.date()
+    name = _name(question.ask)
+    old, new = question.moved_to or name, answer.moved_to or name
+    night.drifts.append(Drift(Kind.MOVED, key, old, new, state.so_until(question.fact), found, answer.url))
 
 
-def _kind(question: Question, old: object, new: object) -> Kind:
+def _name(ask: Ask) -> str:
+    return f"{ask['repository']}#{ask['number']}" if ask.kind == "github_thread" else ask["repository"]
+
+
+_TELL_MOVES = ("github_thread", "hub_file")
+"""The kinds of questions whose answers say what a thing is called now."""
+
+
+def _kind(question: Question, new: object) -> Kind:
     name = question.key.rpartition(".")[2]
+    if question.fact.status == "gone":
+        return Kind.RETURNED
     if question.ask.kind == "github_thread":
         by_state = {"closed": Kind.CLOSED, "merged": Kind.MERGED, "open": Kind.REOPENED}
         return {"state": by_state.get(str(new), Kind.CHANGED), "labels": Kind.LABELLED, "title": Kind.RETITLED}.get(name, Kind.CHANGED)
     if question.ask.kind == "github_source":
-        return Kind.LINE_MOVED if old is not None else Kind.FIRST
+        return Kind.LINE_MOVED if question.fact.value is not None else Kind.FIRST
     if question.ask.kind == "hub_file":
         return Kind.RESIZED if name == "size" else Kind.REHASHED
     if name == "gated":
-        return Kind.GATED
+        return Kind.GATED if new else Kind.UNGATED
     return Kind.PUBLISHED if question.fact.status == "not_published" else Kind.CHANGED
 
 
-def _drift(kind: Kind, question: Question, old: object, new: object, night: Night, answer: Answer) -> Drift:
-    source = answer.url or question.fact.source.url
-    return Drift(kind, question.key, old, new, question.fact.checked, night.now.date(), source, answer.detail)
+def _drift(kind: Kind, question: Question, new: object, night: Night, answer: Answer, state: State) -> Drift:
+    fact = question.fact
+    found = state.first_said(question.key) or night.now.date()
+    source = answer.url or fact.source.url
+    return Drift(kind, question.key, fact.value, new, state.so_until(fact), found, source, answer.detail)
 
 
 def _source(fact: Fact, answer: Answer, night: Night) -> Source:
     return Source(answer.url or fact.source.url, fact.source.purl, fact.source.title, answer.revision, retrieved=night.now.date())
-
-
-def _comparable(value: object) -> object:
-    return sorted(map(str, value)) if isinstance(value, list | tuple) else value

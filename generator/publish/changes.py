@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -11,13 +12,16 @@ from xml.sax.saxutils import escape, quoteattr
 from generator.claims.drift import Drift, Weight, said
 from generator.errors import InputError
 from generator.facts import write_whole
-from generator.guide.marks import escaped
+from generator.guide.marks import code, escaped, linked
 
 FORMAT = 1
 KEPT = 500
 """How many changes are listed; older ones are in the history of the repository."""
 
 Change = Mapping[str, object]
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What no XML document may hold, escaped or not (XML 1.0, 2.2)."""
 
 
 def record(site: Path, drifts: Iterable[Drift], base_url: str) -> list[Path]:
@@ -32,10 +36,10 @@ def record(site: Path, drifts: Iterable[Drift], base_url: str) -> list[Path]:
     if not new and path.exists():
         return []
     changes = [*new, *old][:KEPT]
-    files = {
-        path: json.dumps({"format": FORMAT, "changes": changes}, indent=1, ensure_ascii=False) + "\n",
+    files = {  # the list last: while it does not have the new changes, the next run writes all three again
         site / "changes.md": _page(changes),
         site / "changes.atom": _feed(changes, base_url),
+        path: json.dumps({"format": FORMAT, "changes": changes}, indent=1, ensure_ascii=False) + "\n",
     }
     return [each for each, text in files.items() if write_whole(each, text)]
 
@@ -87,8 +91,8 @@ def _line(change: Change) -> str:
     pages = change["pages"]
     assert isinstance(pages, list)
     where = ", ".join(f"[{page.removeprefix('guides/').removesuffix('.md')}]({page})" for page in pages)
-    source = f" ([source]({change['source']}))" if change["source"] else ""
-    words = f"- `{change['subject']}` {change['kind']}: {escaped(str(change['old']))} → {escaped(str(change['new']))}{source}"
+    source = f" ({linked('source', str(change['source']))})" if str(change["source"]).startswith("https://") else ""
+    words = f"- {code(str(change['subject']))} {change['kind']}: {escaped(str(change['old']))} → {escaped(str(change['new']))}{source}"
     return words + (f"; on {where}" if where else "")
 
 
@@ -110,7 +114,7 @@ def _feed(changes: Sequence[Change], base_url: str) -> str:
         " <author><name>gen</name></author>",
     ]
     for change in changes:
-        title = f"{change['subject']} {change['kind']}: {change['old']} → {change['new']}"
+        title = _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", f"{change['subject']} {change['kind']}: {change['old']} → {change['new']}")
         lines += [
             " <entry>",
             f"  <title>{escape(title)}</title>",
