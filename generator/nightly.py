@@ -190,8 +190,10 @@ def _moved_numbers(subject: str, old: Rows, new: Ledger) -> dict[str, tuple[str,
     """Give the rows that follow from a fact and no longer have the committed value, with both as they are shown."""
     moved = {}
     for key in _resting_on(subject, new):
-        if key in old and key in new.rows and old[key]["value"] != new.rows[key].as_dict()["value"]:
-            moved[key] = (str(old[key]["display"]), new.rows[key].display)
+        row = new.rows[key].as_dict() if key in new.rows else {}
+        if key in old and row and old[key]["value"] != row["value"]:
+            shown = "display" if old[key]["display"] != row["display"] else "value"
+            moved[key] = (str(old[key][shown]), str(row[shown]))
     return dict(sorted(moved.items()))
 
 

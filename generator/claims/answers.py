@@ -39,7 +39,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a source said: a value where it answered, where it was read in the end, and the words of a failure.
+    """What a source said: a value where it answered, the address for people that stands for it, and the words of a failure.
 
     `final` is a source saying that a thing was deleted, not only that it is not there; `moved_to` its new name.
     """
@@ -83,11 +83,11 @@ def _all(group: Group, asked: Sequence[Question]) -> list[Answer]:
 
 def _failed(key: str, error: GenError) -> Answer:
     if isinstance(error, SourceNotFound):
-        return Answer(key, Outcome.GONE, url=error.url, detail=error.problem, final=error.gone)
+        return Answer(key, Outcome.GONE, detail=error.problem, final=error.gone)
     if isinstance(error, SourceDenied):
-        return Answer(key, Outcome.DENIED, url=error.url, detail=error.problem)
+        return Answer(key, Outcome.DENIED, detail=error.problem)
     if isinstance(error, SourceLimited):
-        return Answer(key, Outcome.LIMITED, url=error.url, detail=error.problem)
+        return Answer(key, Outcome.LIMITED, detail=error.problem)
     return Answer(key, Outcome.UNREACHABLE, detail=error.problem)
 
 
@@ -145,7 +145,7 @@ def _threads(asked: list[Question], live: Live) -> Iterator[Answer]:
         else:
             new_name = f"{thread.repository}#{thread.number}" if ref in moved else ""
             value = _thread_field(thread, question.ask["field"])
-            yield Answer(question.key, Outcome.VALUE, value, thread.url, moved_to=new_name)
+            yield Answer(question.key, Outcome.VALUE, value, _url(question), moved_to=new_name)
 
 
 def _followed(live: Live, moved: SourceMoved) -> Thread | SourceError:

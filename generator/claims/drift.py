@@ -106,6 +106,19 @@ class Drift:
             return Weight.NUMBER
         return Weight.CLAIM if claims else Weight.WORDS
 
+    @property
+    def advice(self) -> str:
+        """What a person has to do that no program does; empty where merging is enough."""
+        if self.severity == COMMAND and self.kind in {Kind.RESIZED, Kind.REHASHED}:
+            return "The locked header is that of the file before: read it again with `gen lock`."
+        if self.severity == COMMAND and self.kind is Kind.GONE:
+            return "The recipe's file is gone: name another one in the model's spec."
+        if self.kind is Kind.MOVED and self.subject.startswith("model."):
+            return "Name the new repository in the model's spec."
+        if self.kind is Kind.LINE_LOST:
+            return "Read the engine's source at this build again, and correct the citation."
+        return ""
+
     def as_dict(self) -> dict[str, object]:
         """Give the drift for machines."""
         return {
@@ -119,6 +132,7 @@ class Drift:
             "detail": self.detail,
             "severity": self.severity,
             "weight": self.weight.name.lower(),
+            "advice": self.advice,
             "touched": [
                 {
                     "page": touched.page,

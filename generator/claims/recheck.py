@@ -118,41 +118,54 @@ def _take(night: Night, question: Question, answer: Answer, state: State) -> Non
 
 
 def _gone(night: Night, question: Question, answer: Answer, state: State) -> None:
-    """Take a thing for gone: it keeps its last value, and is told once."""
-    fact = question.fact
+    """Take a thing for gone, and tell it once. It keeps its last value, of the day on which that was last read.
+
+    A thread is dated by the answer that it is gone, for that is what a page says of it.
+    """
+    fact, today = question.fact, night.now.date()
+    until = state.so_until(fact)
     state.note_gone(question.key, night.now)
     if fact.status == "gone":
         return
-    night.drifts.append(_drift(Kind.LINE_LOST if question.ask.kind == "github_source" else Kind.GONE, question, None, night, answer, state))
-    source = _source(fact, answer, night)
-    gone = replace(fact, status="gone", origin="fetched", checked=night.now.date(), source=source, note=answer.detail, ask=None)
-    night.changed.setdefault(question.lock, []).append(gone)
+    kind = Kind.LINE_LOST if question.ask.kind == "github_source" else Kind.GONE
+    night.drifts.append(_drift(kind, question, None, night, answer, state))
+    checked = today if question.ask.kind == "github_thread" else until
+    note = f"gone by {today.isoformat()}: {answer.detail}"
+    night.changed.setdefault(question.lock, []).append(replace(fact, status="gone", checked=checked, note=note, ask=None))
 
 
 def _compare(night: Night, question: Question, answer: Answer, state: State) -> None:
     fact = question.fact
     before = state.of(question.key).answered
-    if question.ask.kind in _TELL_MOVES and answer.moved_to != question.moved_to:
+    moved = question.ask.kind in _TELL_MOVES and answer.moved_to != question.moved_to
+    if moved:
         _moved(night, question, answer, state)
     else:
         state.note_answer(question.key, answer.value, night.now)
     old, new = comparable(fact.value), comparable(answer.value)
-    if old == new and fact.status not in {"gone", "unreachable"}:
+    same = old == new and fact.status not in {"gone", "unreachable"}
+    state_of_moved = moved and question.ask.kind == "github_thread" and question.identifies
+    if not same or state_of_moved:  # a page says in one sentence, of one day, that a thread moved and what state it is in
+        night.changed.setdefault(question.lock, []).append(_fresh(night, question, answer))
+    if same:
         return
-    not_published = answer.value is None and question.ask.kind == "web"
-    fresh = replace(
+    unread = fact.value is None and fact.status == "ok" and fact.origin != "fetched" and before is None
+    night.drifts.append(_drift(Kind.FIRST if unread else _kind(question, new), question, answer.value, night, answer, state))
+
+
+def _fresh(night: Night, question: Question, answer: Answer) -> Fact:
+    """Give a fact as its source has it now."""
+    fact, kind = question.fact, question.ask.kind
+    return replace(
         fact,
         value=answer.value,
-        status="not_published" if not_published else "ok",
+        status="not_published" if answer.value is None and kind == "web" else "ok",
         origin="fetched",
         checked=night.now.date(),
         source=_source(fact, answer, night),
-        note="" if question.ask.kind == "github_thread" or fact.status == "gone" else fact.note,
+        note="" if kind == "github_thread" or fact.status == "gone" else fact.note,
         ask=None,
     )
-    night.changed.setdefault(question.lock, []).append(fresh)
-    unread = fact.value is None and fact.status == "ok" and fact.origin != "fetched" and before is None
-    night.drifts.append(_drift(Kind.FIRST if unread else _kind(question, new), question, answer.value, night, answer, state))
 
 
 def _moved(night: Night, question: Question, answer: Answer, state: State) -> None:

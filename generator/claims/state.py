@@ -154,8 +154,8 @@ class State:
     def so_until(self, fact: Fact) -> date | None:
         """Give the last day on which a fact was so: that of its own check, or of a later night that found it unchanged."""
         history = self.facts.get(fact.key)
-        night = history.until if history and history.was == _known(fact) else None
-        return max((day for day in (night, fact.checked) if day), default=None)
+        before = history.until if history and history.was == _known(fact) else None
+        return max((day for day in (self.answered_on(fact), before, fact.checked) if day), default=None)
 
 
 def comparable(value: object) -> object:

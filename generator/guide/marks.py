@@ -223,7 +223,8 @@ class Marks:
             return self._resolve_word(content, spec, prefix)
         if word == "quote":
             quote = self.quotable[rest] if rest in self.quotable and rest not in spec.quotes else spec.quote(rest)
-            return self.quote(quote, self.facts[f"{prefix}.state"].checked if isinstance(spec, Issue) else None)
+            # a person read the quotation when the file was written; that a program looked at the thread since is no reading of it
+            return self.quote(quote, spec.facts[f"{spec.prefix}.state"].checked if isinstance(spec, Issue) else None)
         if word == "issue":
             issue = self.issue_named(rest)
             return f"{self.issue_link(issue)} ({self.state(issue)})"

@@ -92,6 +92,8 @@ def as_text(report: Report) -> Iterator[str]:
         for touched in same[0].touched:
             moved = ", ".join(f"{key} {old} → {new}" for key, (old, new) in touched.numbers.items())
             yield f"           {touched.page}: {moved or 'claims: ' + ', '.join(touched.claims)}"
+        if same[0].advice:
+            yield f"           {same[0].advice}"
     if not report.drifts:
         yield "  no drift"
     for group in _grouped(report.unanswered):
@@ -107,12 +109,9 @@ def _explained(same: Sequence[Drift]) -> str:
 
 
 def _why(unanswered: Unanswered) -> str:
-    nights = f", missing for {_nights(unanswered.nights)}" if unanswered.nights else ""
-    return f"{unanswered.outcome}{nights}"
-
-
-def _nights(count: int) -> str:
-    return f"{count} night" if count == 1 else f"{count} nights"
+    if unanswered.nights:
+        return "not found for a night" if unanswered.nights == 1 else f"not found for {unanswered.nights} nights"
+    return str(unanswered.outcome)
 
 
 # --- for a pull request --------------------------------------------------------------------------
@@ -172,6 +171,8 @@ def _finding(same: Sequence[Drift]) -> Iterator[str]:
         yield f"- **{_code(drift.subject)}** {drift.kind}: {_code(said(drift.old))} → {_code(said(drift.new))}{since}{link}"
     if drift.detail:
         yield f"    - {_code(drift.detail)}"
+    if drift.advice:
+        yield f"    - {drift.advice}"
     for touched in drift.touched:
         moved = "; ".join(f"{_code(key)} {_code(old)} → {_code(new)}" for key, (old, new) in touched.numbers.items())
         claims = "; ".join(_code(claim) for claim in touched.claims)
