@@ -1,0 +1,1 @@
+"""Nights of the re-check, played through the real command line against the emulator."""
