@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 
 from generator.catalog import Catalog
 from generator.claims.state import State
-from generator.errors import GenError, RefusedSettings
+from generator.errors import GenError, Problem, RefusedSettings, SpecErrors
 from generator.facts import Fact, Facts, write_whole
 from generator.guide.context import Sources, values_of
 from generator.guide.environment import rendered
@@ -19,10 +19,11 @@ from generator.guide.marks import Marks, code, escaped
 from generator.guide.numbers import Subject, write_numbers
 from generator.guide.page import ledger_values, tidied
 from generator.guide.pictures import pictures
+from generator.memory.model import Model
 from generator.memory.refusals import refuse
 from generator.memory.settings import Settings
 from generator.planning import model_of_lock
-from generator.specs import Engine
+from generator.specs import Engine, Recipe
 
 STALE_AFTER = timedelta(days=30)
 """A fact that was not checked for longer is named after a build."""
@@ -122,12 +123,15 @@ def _with_read_lines(engine: Engine, facts: Facts) -> Engine:
 def subject_of(catalog: Catalog, sources: Sources) -> Subject:
     """Give what a guide's numbers are about: the recipe's settings and the header the lock has of its quant.
 
-    Raises UnknownNameError for a quant that the model does not have; RefusedSettings, with the recipe's line, for settings or a
+    Raises UnknownNameError for a quant that the model does not have; SpecErrors, with the recipe's lines, for what no guide can be made
+    of; RefusedSettings, with the recipe's line, for settings or a
     fallback that the engine would refuse.
     """
     recipe = sources.recipe
     quant = sources.model.quant(recipe.quant)
     header = model_of_lock(catalog.lock(sources.model.name), quant.name)
+    if problems := [*_beyond_the_model(recipe, header), *_about_others(sources)]:
+        raise SpecErrors(problems)
     subject = Subject(recipe, Settings.from_recipe(recipe.settings), header, sources.facts)
     for place, settings in [("settings", subject.settings), *((f"fallbacks[{i}]", each) for i, each in enumerate(subject.fallbacks))]:
         try:
@@ -136,6 +140,33 @@ def subject_of(catalog: Catalog, sources: Sources) -> Subject:
             problem = f"{error.where}: {error.problem}"
             raise RefusedSettings(problem, rule=error.rule, where=recipe.where(place), remedy=error.remedy) from error
     return subject
+
+
+def _beyond_the_model(recipe: Recipe, header: Model) -> Iterator[Problem]:
+    """Give what the model cannot do: a context it was not trained for, an offload of experts it does not have."""
+    trained = header.metadata.get(f"{header.architecture}.context_length")
+    n_ctx = recipe.settings.get("n_ctx", 0)
+    if isinstance(trained, int) and isinstance(n_ctx, int) and n_ctx > trained:
+        problem = f"a context of {n_ctx} is longer than the {trained} tokens the model was trained for"
+        yield _problem(recipe, "settings.n_ctx", problem, f"give {trained} or less")
+    if not header.experts() or not recipe.settings.get("n_cpu_moe"):
+        remedy = "give n_cpu_moe a number from 1 up; guides for what fits whole, and for models without experts, are not written yet"
+        yield _problem(recipe, "settings.n_cpu_moe", "the recipe keeps no routed experts in system memory", remedy)
+
+
+def _about_others(sources: Sources) -> Iterator[Problem]:
+    """Give the recipe's threads that are about other cards than its own."""
+    own = {"cards": sources.card.name, "compute_capabilities": sources.card.compute_capability}
+    for index, ref in enumerate(sources.recipe.issues):
+        for scope, here in own.items():
+            wanted = getattr(sources.issues[ref].applies, scope)
+            if wanted and here not in wanted:
+                problem = f"{ref} is about {scope.replace('_', ' ')} {', '.join(wanted)}, and this card's is {here or 'none'}"
+                yield _problem(sources.recipe, f"issues[{index}]", problem, "take it off the list, or widen `applies` in its file")
+
+
+def _problem(recipe: Recipe, path: str, message: str, remedy: str) -> Problem:
+    return Problem(recipe.file, recipe.lines.get(path, 0), path, message, remedy)
 
 
 def write_guide(guide: Guide, site: Path) -> list[Path]:

@@ -50,10 +50,14 @@ class Subject:
         return tuple(Settings.from_recipe({**self.recipe.settings, **step.settings}) for step in self.recipe.fallbacks)
 
     @property
+    def kept_caches(self) -> tuple[Caches, ...]:
+        """The cache types that must fit: the recipe's, and those of its fallbacks, each once."""
+        return tuple(dict.fromkeys([self.caches, *((step.type_k, step.type_v) for step in self.fallbacks)]))
+
+    @property
     def all_caches(self) -> tuple[Caches, ...]:
-        """The recipe's cache types, then those its ladder and its fallbacks declare, each once."""
-        declared = [(step.type_k, step.type_v) for step in self.fallbacks]
-        return tuple(dict.fromkeys([self.caches, *self.recipe.ladder.cache, *declared]))
+        """Those, then the ladder's, and unquantised ones to compare with."""
+        return tuple(dict.fromkeys([*self.kept_caches, *self.recipe.ladder.cache, ("f16", "f16")]))
 
     @property
     def prefix(self) -> str:
@@ -107,6 +111,8 @@ def _settings(book: Book, subject: Subject) -> None:
             quantity = Fact(fact.key, value, "tok" if unit == TOKEN else "", "declared", note=fact.note).quantity()
             digits = len(str(value).partition(".")[2])
             book.add(fact.key, quantity, "tokens" if unit == TOKEN else "", digits)
+    if "settings.n_parallel" not in book:
+        book.add("settings.n_parallel", context_of(subject.model, subject.settings).sequences)
     if "settings.n_ubatch" not in book:
         default = Quantity.constant(subject.settings.n_ubatch, TOKEN, "the engine's default micro-batch")
         book.add("settings.n_ubatch", default, "tokens")
@@ -255,12 +261,12 @@ def _fallback(book: Book, subject: Subject, pool: Pool) -> None:
                 totals[depth, caches] = rung_of(book, subject, depth, subject.settings.n_ctx, caches, policy).total
             return totals[depth, caches]
 
-        depth = shallowest(range(deepest + 1), subject.all_caches, total_at, pool, margin)
+        depth = shallowest(range(deepest + 1), subject.kept_caches, total_at, pool, margin)
         own = policy == subject.recipe.budget.policy
         key = "fallback.shallowest_n_cpu_moe" if own else f"fallback.{policy}.shallowest_n_cpu_moe"
         if depth is None:
             continue
-        worst = largest(total_at(depth, caches) for caches in subject.all_caches)
+        worst = largest(total_at(depth, caches) for caches in subject.kept_caches)
         rule = "smallest n_cpu_moe at which the ceiling minus the total exceeds the margin at every declared pair of cache types"
         book.add(key, derived(depth, ONE, [pool.ceiling, margin, worst], lambda _, depth=depth: depth, rule))  # type: ignore[misc]
 
@@ -339,6 +345,10 @@ def _draft(book: Book, subject: Subject) -> None:
     book.add("draft.groups", book["draft.n_max"] + Quantity.constant(1, ONE, "the state itself"))
     everything = book.add("draft.total", book["weights.draft_head"] + extra + cache)
     book.add("draft.slack", book["budget.slack"] - everything)
+    if subject.recipe.fallbacks:
+        step = subject.fallbacks[0]
+        rung = f"ladder.{step.n_cpu_moe}@{step.n_ctx}.{step.type_k}/{step.type_v}"
+        book.add("draft.fallback_slack", book[f"{rung}.slack"] - everything, "MiB", 0)
 
 
 def _host(book: Book, subject: Subject) -> None:
