@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from fractions import Fraction
+from decimal import Decimal
 
 from generator.claims import Claim
 from generator.errors import InputError, UnknownNameError
@@ -270,5 +270,5 @@ class Marks:
 
 
 def _decimals(fact: Fact) -> int:
-    value = Fraction(str(fact.value))
-    return 0 if value.denominator == 1 else len(str(fact.value).partition(".")[2])
+    """Give the decimals that a fact's value is written with; none for a whole number."""
+    return max(0, -int(Decimal(str(fact.value)).normalize().as_tuple().exponent))

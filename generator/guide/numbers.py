@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from generator.facts import Fact, Facts
 from generator.guide.ledger import Book
@@ -109,7 +110,7 @@ def _settings(book: Book, subject: Subject) -> None:
             book.add(fact.key, fact.quantity(), "MiB")
         elif isinstance(value, int | float) and not isinstance(value, bool) and name != "port":
             quantity = Fact(fact.key, value, "tok" if unit == TOKEN else "", "declared", note=fact.note).quantity()
-            digits = len(str(value).partition(".")[2])
+            digits = max(0, -int(Decimal(str(value)).as_tuple().exponent))
             book.add(fact.key, quantity, "tokens" if unit == TOKEN else "", digits)
     if "settings.n_parallel" not in book:
         book.add("settings.n_parallel", context_of(subject.model, subject.settings).sequences)

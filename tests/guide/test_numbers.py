@@ -77,6 +77,11 @@ def test_every_sequence_keeps_a_state_of_its_own_and_shares_the_cache(numbers: B
     assert four["kv.total.q8_0/q8_0"].equals(numbers["kv.total.q8_0/q8_0"])
 
 
+def test_a_setting_is_said_with_the_decimals_it_was_written_with(changed: Changed) -> None:
+    book = changed({"min_p": 0.00001, "temp": 0.7})
+    assert (book.text("settings.min_p"), book.text("settings.temp"), book.text("settings.top_k")) == ("0.00001", "0.7", "20")
+
+
 def test_a_context_is_padded_to_whole_cells(changed: Changed) -> None:
     book = changed({"n_ctx": 1000})
     assert book["settings.n_ctx"].value == 1000
