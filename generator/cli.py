@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from generator.catalog import Catalog
 
 PLAN_HELP = """
-Everything that is not an option of this command is a flag of llama.cpp, under its own name, so a command line can be pasted:
+All else is flags of llama.cpp. They go over a recipe's settings; a whole command line, with a program or -m, replaces them:
 
   gen plan apodex-mini/rtx-5070 -ncmoe 24
   gen plan model.gguf -ngl 99 -c 32768 -fa on -ctk q8_0 -ctv q8_0

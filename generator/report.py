@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,9 +11,9 @@ from generator.errors import InputError, RefusedSettings
 from generator.memory import kv_cache
 from generator.memory.architectures import layers_of
 from generator.memory.budget import Policy, Pool, clears_by, fits
-from generator.memory.compute import declared_reserve
-from generator.memory.context import context_of
-from generator.memory.flags import begins_command, split_words
+from generator.memory.compute import attention_scores, declared_reserve
+from generator.memory.context import Context, context_of
+from generator.memory.flags import begins_command, command_of, split_words
 from generator.memory.ladder import Caches, Rung
 from generator.memory.model import Model
 from generator.memory.overrides import EXPERTS, Override
@@ -21,12 +22,18 @@ from generator.memory.plan import Device, Plan, draft_of, make_plan
 from generator.memory.refusals import refuse
 from generator.memory.settings import Settings, flags_of_recipe, parse_flags
 from generator.planning import is_file, model_of, model_of_lock
-from generator.quantity import Quantity, shown
+from generator.quantity import Quantity, largest, shown
 from generator.specs import Card
 
 FORMAT = 1
 CACHES: tuple[Caches, ...] = (("q8_0", "q8_0"), ("q8_0", "f16"), ("f16", "f16"))
 """Pairs of cache types that the ladder shows beside the plan's own."""
+CUDA_CACHES = frozenset({"f32", "f16", "bf16", "q8_0", "q4_0"})
+"""Cache types that a default CUDA build has flash-attention kernels for, K and V alike (ggml/src/ggml-cuda/fattn.cu,
+`ggml_cuda_get_best_fattn_kernel`; the others are compiled with GGML_CUDA_FA_ALL_QUANTS only)."""
+
+FITS, BARELY, TOO_LARGE = "fits", "fits only without other working buffers", "does not fit"
+"""What a verdict says; BARELY where the attention scores leave less than the reserve for everything else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +41,8 @@ class PlanReport:
     """A plan held against a card.
 
     `pool` is the card's memory (None without a card), `total` what the plan puts on the first device without working
-    buffers, under `policy`; `ladder` the rungs around it.
+    buffers, under `policy`; `scores` the attention scores there without flash attention, else None; `ladder` the rungs around it.
+    `origin` says what a recipe gave.
     """
 
     name: str
@@ -43,7 +51,9 @@ class PlanReport:
     card: Card | None
     pool: Pool | None
     total: Quantity
+    scores: Quantity | None
     ladder: tuple[Rung, ...]
+    origin: str = ""
 
 
 def planned(
@@ -52,7 +62,8 @@ def planned(
     """Give the report for a source and flags. Raises InputError and what opening and planning raise.
 
     `source` is MODEL/CARD of a recipe, a GGUF file or a Hub reference; without one, or where a command line begins in its place, the
-    flags must name a model. A recipe brings its settings, card, build and policy; flags and options win over them.
+    flags must name a model. A recipe brings its settings, card, build and policy; flags and options win over them, and a whole
+    command line (one with a program or a model in it) stands in place of the settings.
     """
     if gpus < 0:
         raise InputError(f"--gpus {gpus}: there are no fewer devices than none", remedy="give 0 or more")
@@ -89,10 +100,30 @@ def _of_recipe(
 ) -> PlanReport:
     catalog = Catalog.open()
     recipe = catalog.recipe(*pair)
-    settings = parse_flags(flags_of_recipe(recipe.settings, flags, program), program)
+    settings = parse_flags(flags, program)
+    if _is_whole(flags, settings, program):
+        origin = f"a whole command line: the recipe's settings are left out, its {recipe.quant} stands for the model file"
+    else:
+        words = flags_of_recipe(recipe.settings, flags, program)
+        settings = parse_flags(words, program)
+        origin = f"from the recipe: {shlex.join(_kept(words, flags, program)) or 'no flag'}"
     model = model_of_lock(catalog.lock(recipe.model), recipe.quant)
     plan = make_plan(model, settings, gpus=gpus, build=build or recipe.build)
-    return _report("/".join(pair), plan, Policy(policy or recipe.budget.policy), catalog.card(card or recipe.card))
+    report = _report("/".join(pair), plan, Policy(policy or recipe.budget.policy), catalog.card(card or recipe.card))
+    return replace(report, origin=origin)
+
+
+def _is_whole(flags: Sequence[str], settings: Settings, program: str) -> bool:
+    """Tell whether flags are a command line of their own: a program stands before them, or they name a model."""
+    command = command_of(flags, program)
+    names_program = command.begin > len(command.environment)
+    return names_program or any((settings.model, settings.model_url, settings.docker_repo, settings.hf_repo))
+
+
+def _kept(words: Sequence[str], flags: Sequence[str], program: str) -> Sequence[str]:
+    """Give those of a recipe's command line that `flags` did not bring."""
+    begin = command_of(flags, program).begin
+    return words[begin : len(words) - len(flags) + begin]
 
 
 def _hub_name(settings: Settings) -> str | None:
@@ -103,7 +134,31 @@ def _hub_name(settings: Settings) -> str | None:
 
 def _report(name: str, plan: Plan, policy: Policy, card: Card | None) -> PlanReport:
     pool = Pool.of(card.facts["card.usable"].quantity(), declared_reserve()) if card else None
-    return PlanReport(name, plan, policy, card, pool, _on_card(plan, policy), tuple(_ladder(plan, policy)))
+    return PlanReport(name, plan, policy, card, pool, _on_card(plan, policy), _scores(plan, plan.context), tuple(_ladder(plan, policy)))
+
+
+def _scores(plan: Plan, context: Context) -> Quantity | None:
+    """Give the largest attention scores on the first device with `context`; None where flash attention or the host spares it them."""
+    if plan.settings.flash_attn != "off" or not plan.gpus or not plan.settings.kv_offload:
+        return None
+    blocks = [block for block in layers_of(plan.model).attention if plan.placement.layer_devices[block] == 0]
+    sizes = [attention_scores(plan.model, block, context.cells, context.n_ubatch) for block in blocks]
+    return largest(sizes) if sizes else None
+
+
+def _judged(total: Quantity, scores: Quantity | None, pool: Pool) -> str:
+    """Give the verdict. Scores inside the reserve are part of it; larger ones come on top of it."""
+    if not fits(total, pool):
+        return TOO_LARGE
+    if scores is None or scores <= pool.reserve or fits(total + scores, pool):
+        return FITS
+    return BARELY if total + scores <= pool.usable else TOO_LARGE
+
+
+def _rung_fits(report: PlanReport, rung: Rung, pool: Pool) -> bool:
+    plan = report.plan
+    scores = _scores(plan, context_of(plan.model, replace(plan.settings, n_ctx=rung.n_ctx)))
+    return _judged(rung.total, scores, pool) == FITS
 
 
 def _on_card(plan: Plan, policy: Policy) -> Quantity:
@@ -203,7 +258,7 @@ def plan_as_text(report: PlanReport) -> Iterator[str]:
         caches = zip((plan.host, *plan.gpus), (plan.draft.host, *plan.draft.gpus), strict=True)
         where = ", ".join(f"{_size(cache)} on {device.name}" for device, cache in caches if int(cache))
         yield f"draft head: its own cache beside the above, {where}"
-    yield from _notes(plan.settings)
+    yield from _notes(report)
     if report.pool is not None and report.card is not None:
         yield ""
         yield from _verdict(report, report.card, report.pool)
@@ -212,8 +267,11 @@ def plan_as_text(report: PlanReport) -> Iterator[str]:
         yield from _ladder_lines(report)
 
 
-def _notes(settings: Settings) -> Iterator[str]:
+def _notes(report: PlanReport) -> Iterator[str]:
     """Give in words what the figures stand for and what is not among them."""
+    settings = report.plan.settings
+    if report.origin:
+        yield report.origin
     yield "compute on a device is the engine's fitting margin, a reserve that is not derived here; none is counted on the host"
     beside = {
         "the projector": settings.mmproj or settings.mmproj_url,
@@ -225,13 +283,44 @@ def _notes(settings: Settings) -> Iterator[str]:
         yield f"not counted, for it is in files of its own: {', '.join(left_out)}"
     if settings.fit and (not settings.n_ctx or (settings.n_gpu_layers == "auto" and not settings.overrides)):
         yield "shown as asked; where its margin is not left free, the engine's own fitting chooses other settings (-c, -ngl, --fit off)"
+    yield from _counting(report)
+    yield from _attention(report)
+
+
+def _counting(report: PlanReport) -> Iterator[str]:
+    """Say where the table and the verdict count the input embedding."""
+    if report.policy is Policy.PUBLISHED and report.plan.gpus:
+        size = _size(_input_embedding(report.plan.model))
+        yield f"the table counts as the engine places things; verdict and ladder, policy 'published', add the input embedding, {size}"
+    elif report.pool is not None:
+        yield "table, verdict and ladder count as the engine places things, policy 'engine'"
+
+
+def _attention(report: PlanReport) -> Iterator[str]:
+    """Warn of what attention costs: scores without flash attention, and cache types that CUDA's flash attention does not read."""
+    settings, reserve = report.plan.settings, declared_reserve()
+    if report.scores is not None:
+        against = "inside" if report.scores <= reserve else "more than"
+        yield f"flash attention is off: attention scores take {_size(report.scores)}, {against} the reserve of {_size(reserve)}"
+    pair = (settings.type_k, settings.type_v)
+    on_cuda = (report.card is None or report.card.backend == "cuda") and any(device.kv for device in report.plan.gpus)
+    if settings.flash_attn == "off" or not on_cuda or (pair[0] == pair[1] and pair[0] in CUDA_CACHES):
+        return
+    outcome = "attention runs on the CPU" if settings.flash_attn == "on" else "-fa auto turns it off, or stops where V is quantised"
+    yield f"warning: a default CUDA build has no flash attention for {'/'.join(pair)}: {outcome} (fattn.cu; see GGML_CUDA_FA_ALL_QUANTS)"
 
 
 def _verdict(report: PlanReport, card: Card, pool: Pool) -> Iterator[str]:
-    left = clears_by(report.total, pool)
-    word = "fits" if fits(report.total, pool) else "does not fit"
+    word = _judged(report.total, report.scores, pool)
     yield f"{card.title}: {word}. {shown(report.total, 'GiB', 3)} under policy '{report.policy}', ceiling {shown(pool.ceiling, 'GiB', 3)}"
-    yield f"  ({shown(pool.usable, 'GiB', 1)} usable, {shown(pool.reserve, 'MiB', 0)} reserved), {shown(left, 'GiB', 3)} to spare"
+    left = _left(report.total, pool.ceiling)
+    yield f"  ({shown(pool.usable, 'GiB', 1)} usable, {shown(pool.reserve, 'MiB', 0)} reserved), {left}"
+    if report.scores is not None and report.scores > pool.reserve:
+        yield f"  with the attention scores, of all that is usable: {_left(report.total + report.scores, pool.usable)}"
+
+
+def _left(total: Quantity, limit: Quantity) -> str:
+    return f"{shown(limit - total, 'GiB', 3)} to spare" if total <= limit else f"{shown(total - limit, 'GiB', 3)} over"
 
 
 def _ladder_lines(report: PlanReport) -> Iterator[str]:
@@ -239,12 +328,13 @@ def _ladder_lines(report: PlanReport) -> Iterator[str]:
     rows: dict[tuple[int, int], dict[Caches, Rung]] = {}
     for rung in report.ladder:
         rows.setdefault((rung.n_cpu_moe, rung.n_ctx), {})[rung.caches] = rung
-    yield f"weights, cache and state on the card, policy '{report.policy}'" + (", * over the ceiling" if report.pool else "")
+    over = ", * over the ceiling" + (" or no room for the attention scores" if report.scores is not None else "")
+    yield f"weights, cache and state on the card, policy '{report.policy}'" + (over if report.pool else "")
     yield f"{'-ncmoe':>7s} {'-c':>9s} " + " ".join(f"{'/'.join(pair):>13s}" for pair in columns)
     own = (_depth(report.plan), int(report.plan.context.asked))
     for key, cells in rows.items():
         figures = [
-            shown(cells[pair].total, "GiB", 3) + ("*" if report.pool and not fits(cells[pair].total, report.pool) else " ")
+            shown(cells[pair].total, "GiB", 3) + ("*" if report.pool and not _rung_fits(report, cells[pair], report.pool) else " ")
             for pair in columns
         ]
         yield f"{key[0]:7d} {key[1]:9d} " + " ".join(f"{figure:>13s}" for figure in figures) + ("  <" if key == own else "")
@@ -274,9 +364,10 @@ def plan_as_dict(report: PlanReport) -> dict[str, object]:
         "policy": str(report.policy),
         "devices": [_device(device) for device in (plan.host, *plan.gpus)],
         "draft": {"kv": plan.draft.kv} if plan.draft else None,
-        "notes": list(_notes(plan.settings)),
+        "notes": list(_notes(report)),
+        "attention_scores": int(report.scores) if report.scores else None,
         "on_card": int(report.total),
-        "ladder": [_rung(rung, report.pool) for rung in report.ladder],
+        "ladder": [_rung(rung, report) for rung in report.ladder],
     }
     if report.card is not None and report.pool is not None:
         pool = report.pool
@@ -286,7 +377,8 @@ def plan_as_dict(report: PlanReport) -> dict[str, object]:
             "reserve": int(pool.reserve),
             "ceiling": int(pool.ceiling),
             "slack": int(clears_by(report.total, pool)),
-            "fits": fits(report.total, pool),
+            "verdict": (verdict := _judged(report.total, report.scores, pool)),
+            "fits": verdict == FITS,
         }
     return rows
 
@@ -296,7 +388,7 @@ def _device(device: Device) -> dict[str, object]:
     return {"name": device.name, **figures}
 
 
-def _rung(rung: Rung, pool: Pool | None) -> dict[str, object]:
+def _rung(rung: Rung, report: PlanReport) -> dict[str, object]:
     rows: dict[str, object] = {
         "n_cpu_moe": rung.n_cpu_moe,
         "n_ctx": rung.n_ctx,
@@ -304,6 +396,6 @@ def _rung(rung: Rung, pool: Pool | None) -> dict[str, object]:
         "type_v": rung.caches[1],
         "total": int(rung.total),
     }
-    if pool is not None:
-        rows["fits"] = fits(rung.total, pool)
+    if report.pool is not None:
+        rows["fits"] = _rung_fits(report, rung, report.pool)
     return rows

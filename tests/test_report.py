@@ -86,8 +86,10 @@ def test_a_recipe_brings_its_settings_card_build_and_policy(plan: Plan) -> None:
         "reserve": GIB,
         "ceiling": 10 * GIB,
         "slack": 10 * GIB - given["on_card"],
+        "verdict": "fits",
         "fits": True,
     }
+    assert given["attention_scores"] is None
     host, card = given["devices"]
     assert (host["name"], host["weights"]) == ("host", 12_608_077_824 + EMBEDDING)
     assert (card["name"], card["kv"], card["recurrent"], card["compute"]) == ("gpu0", 713_031_680, 65_863_680, GIB)
@@ -147,9 +149,33 @@ def test_flags_win_over_the_recipe_and_the_rest_of_it_stays(plan: Plan) -> None:
     assert given["devices"][0]["weights"] == 12_608_077_824 + EMBEDDING
 
 
-def test_a_program_before_the_flags_is_taken_for_what_it_is(plan: Plan) -> None:
-    given = plan(RECIPE, "./build/bin/llama-server", "-ncmoe", "24", "--json").json
-    assert given["devices"] == plan(RECIPE, "-ncmoe", "24", "--json").json["devices"]
+@pytest.mark.parametrize("flags", [[], ["-ncmoe", "24", "-fa", "on"], ["LLAMA_ARG_N_PARALLEL=1", "-ncmoe", "24"]])
+def test_what_the_recipe_gave_is_said(flags: list[str], plan: Plan) -> None:
+    [told] = [note for note in plan(RECIPE, *flags, "--json").json["notes"] if note.startswith("from the recipe: ")]
+    words = told.split()
+    assert {"-ngl", "-c", "65536", "-ctk", "--port"} <= set(words)
+    assert ("-ncmoe" in words) == ("26" in words) == ("-ncmoe" not in flags)
+    assert ("-fa" in words) == ("-fa" not in flags)
+    assert "24" not in words and "LLAMA_ARG" not in told
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["./build/bin/llama-server", "-ngl", "99", "-c", "8192", "-np", "1"],
+        ["sudo", "CUDA_VISIBLE_DEVICES=0", "llama-server", "-ngl", "99", "-c", "8192", "-np", "1"],
+        ["-m", "x.gguf", "-ngl", "99", "-c", "8192", "-np", "1"],
+        ["-hf", "owner/repository:Q8_0", "-ngl", "99", "-c", "8192", "-np", "1"],
+    ],
+)
+def test_a_whole_command_line_stands_in_place_of_the_recipes_settings(given: list[str], plan: Plan) -> None:
+    found = plan(RECIPE, *given, "--json").json
+    assert (found["n_ctx"], found["build"], found["policy"], found["card"]["name"]) == (8192, "b10666", "published", "rtx-5070")
+    host, card = found["devices"]
+    assert host["weights"] == EMBEDDING  # no -ncmoe
+    assert card["kv"] == 8192 * 20_480  # f16 for K and V: 10 blocks, 2 heads of 256, 2 bytes each
+    told = [note for note in found["notes"] if "recipe" in note]
+    assert told == ["a whole command line: the recipe's settings are left out, its Q4_K_M stands for the model file"]
 
 
 def test_another_card_is_an_option(plan: Plan) -> None:
@@ -203,7 +229,73 @@ def test_a_card_makes_a_verdict_under_the_chosen_policy(plan: Plan) -> None:
     assert fits["card"]["fits"] and fits["policy"] == "engine"
     answer = plan(DENSE, "--card", "rtx-5070", "-c", "131072", "-np", "1")
     assert "RTX 5070: does not fit." in answer.out
-    assert "-" in answer.out.split("reserved), ")[1].split()[0]
+    # 131,072 tokens of f16 in 32 blocks of 8 heads of 128: 16 GiB, beside 4,617,396,480 bytes of weights, 4.300 GiB; 10 GiB may be used
+    assert "reserved), 10.300 GiB over" in answer.out
+    assert "to spare" not in answer.out
+
+
+def scores_of(words: list[str], plan: Plan) -> tuple[dict[str, Any], list[str]]:
+    found = plan(*words, "--json").json
+    return found, [note for note in found["notes"] if "attention scores" in note]
+
+
+@pytest.mark.parametrize(
+    ("flags", "size", "against", "verdict"),
+    [
+        # 65,536 cells x micro-batch x 16 heads x 4 bytes: 1 GiB with 256, 2 GiB with 512
+        (["-ctv", "f16", "-ub", "256"], GIB, "inside the reserve", "fits"),
+        # 9.184 GiB of weights, cache and state, 11 GiB usable
+        (["-ctv", "f16"], 2 * GIB, "more than the reserve", "does not fit"),
+        # two blocks deeper, 930 MiB less: 10.276 GiB with the scores
+        (["-ctv", "f16", "-ncmoe", "28"], 2 * GIB, "more than the reserve", "fits only without other working buffers"),
+        # all experts on the host: 2 GiB and the reserve have room
+        (["-ctv", "f16", "-cmoe"], 2 * GIB, "more than the reserve", "fits"),
+    ],
+)
+def test_without_flash_attention_the_scores_are_held_against_the_reserve(
+    flags: list[str], size: int, against: str, verdict: str, plan: Plan
+) -> None:
+    words = [RECIPE, "-fa", "off", *flags]
+    found, [told] = scores_of(words, plan)
+    assert found["attention_scores"] == size
+    assert against in told
+    assert (found["card"]["verdict"], found["card"]["fits"]) == (verdict, verdict == "fits")
+    text = plan(*words).out
+    assert f"RTX 5070: {verdict}. " in text
+    assert ("with the attention scores, of all that is usable" in text) == (size > GIB)
+    [own] = [rung for rung in found["ladder"] if rung["total"] == found["on_card"] and rung["n_ctx"] == 65_536]
+    assert own["fits"] == found["card"]["fits"]
+
+
+def test_scores_on_the_host_or_with_flash_attention_are_no_matter(plan: Plan) -> None:
+    for flags in (["-fa", "on"], ["-fa", "auto"], ["-fa", "off", "-nkvo"], ["-fa", "off", "-ngl", "0"], ["-fa", "off", "--gpus", "0"]):
+        found, told = scores_of([DENSE, "-c", "8192", "-np", "1", *flags], plan)
+        assert (found["attention_scores"], told) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["-fa", "on"], ""),
+        (["-fa", "on", "-ctk", "q4_0", "-ctv", "q4_0"], ""),
+        (["-fa", "on", "-ctk", "bf16", "-ctv", "bf16"], ""),
+        (["-fa", "off", "-ctk", "q8_0"], ""),
+        (["-fa", "on", "-ctk", "q8_0"], "for q8_0/f16: attention runs on the CPU"),
+        (["-fa", "on", "-ctk", "q5_1", "-ctv", "q5_1"], "for q5_1/q5_1: attention runs on the CPU"),
+        (["-fa", "on", "-ctk", "q5_1", "-ctv", "q5_1", "-nkvo"], ""),
+        (["-ctk", "q8_0"], "for q8_0/f16: -fa auto turns it off"),
+    ],
+)
+def test_cache_types_without_a_cuda_kernel_are_warned_of(flags: list[str], told: str, plan: Plan) -> None:
+    notes = plan(DENSE, "-c", "4096", *flags, "--json").json["notes"]
+    warned = [note for note in notes if note.startswith("warning: a default CUDA build has no flash attention")]
+    assert len(warned) == bool(told)
+    assert told in "".join(warned)
+
+
+def test_how_table_and_verdict_count_is_said(plan: Plan) -> None:
+    assert "verdict and ladder, policy 'published', add the input embedding, 272.8 MiB\n" in plan(RECIPE).out
+    assert "table, verdict and ladder count as the engine places things, policy 'engine'\n" in plan(RECIPE, "--policy", "engine").out
 
 
 @pytest.mark.parametrize(("gpus", "names"), [("0", ["host"]), ("1", ["host", "gpu0"]), ("2", ["host", "gpu0", "gpu1"])])
