@@ -364,3 +364,15 @@ def test_a_copy_without_its_templates_says_so(project: Path) -> None:
     shutil.rmtree(project / "templates")
     with pytest.raises(TemplateError, match=r"guide\.md\.j2"):
         build(project)
+
+
+def test_the_recipe_that_the_readme_shows_builds(tmp_path: Path) -> None:
+    root = Path(__file__).resolve().parent.parent
+    for name in ("recipes", "templates"):
+        shutil.copytree(root / name, tmp_path / name)
+    shown = (root / "README.md").read_text(encoding="utf-8").partition("```yaml\n")[2].partition("```")[0]
+    (tmp_path / "recipes/models/apodex-mini/rtx-5070.yml").write_text(shown, encoding="utf-8")
+
+    guide = build_guide(Catalog.open(tmp_path), "apodex-mini", "rtx-5070")
+
+    assert guide.ledger["weights.host"].quantity.value == 12_608_077_824  # experts of 26 blocks, as published
