@@ -351,8 +351,8 @@ def _explain(args: argparse.Namespace) -> int:
     if args.json:
         rows = ledger.as_dict()
         if args.key:
-            row = ledger[args.key]
-            _print_json({"format": rows["format"], "recipe": rows["recipe"], "numbers": {row.key: row.as_dict()}, "claims": {}})
+            numbers = {row.key: row.as_dict() for row in ledger.below(args.key)}
+            _print_json({"format": rows["format"], "recipe": rows["recipe"], "numbers": numbers, "claims": {}})
         else:
             print(ledger.json(), end="")
     else:

@@ -165,6 +165,17 @@ class Ledger:
             raise UnknownNameError("number", key, self.rows, remedy="`gen explain MODEL CARD` lists the numbers of a guide")
         return self.rows[key]
 
+    def below(self, key: str) -> list[Row]:
+        """Give a number's row and those of everything it follows from, in the order of the ledger. Raises UnknownNameError."""
+        wanted: set[str] = set()
+        asked = [key]
+        while asked:
+            row = self[asked.pop()]
+            if row.key not in wanted:
+                wanted.add(row.key)
+                asked += row.inputs
+        return [row for row in self.rows.values() if row.key in wanted]
+
     def as_dict(self) -> dict[str, object]:
         """Give the ledger in the form that `guide.json` and `gen explain --json` have."""
         return {
