@@ -283,6 +283,7 @@ def _chosen(args: argparse.Namespace, catalog: Catalog) -> list[tuple[str, str]]
 def _build(args: argparse.Namespace) -> int:
     from generator.build import OutdatedPageError, build_guide, outdated, write_guide
     from generator.claims.state import STATE_FOLDER, State
+    from generator.publish.index import settle_index
 
     catalog = _catalog()
     if args.all:
@@ -298,6 +299,8 @@ def _build(args: argparse.Namespace) -> int:
             continue
         written = write_guide(guide, site)
         rows.append(_report(guide, [str(path.relative_to(catalog.root)) for path in written], _today(args)))
+    if args.all:
+        old += settle_index(catalog, site, write=not args.check)
     if old:
         raise OutdatedPageError(old)
     if args.json:

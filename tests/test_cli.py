@@ -97,7 +97,17 @@ def test_build_writes_the_guide_and_says_where_what_and_how_old(gen: Gen, projec
 def built(project: Path) -> Path:
     """The copy of the project, with the committed guide."""
     shutil.copytree(ROOT / "site" / "guides", project / "site" / "guides")
+    shutil.copy(ROOT / "site" / "index.md", project / "site" / "index.md")
     return project
+
+
+def test_the_first_page_lists_every_guide_and_is_checked_too(gen: Gen, built: Path) -> None:
+    index = built / "site" / "index.md"
+    assert "[on RTX 5070](guides/apodex-mini/rtx-5070.md)" in index.read_text(encoding="utf-8")
+    index.write_text("# By hand\n", encoding="utf-8")
+    assert gen("build", "--all", "--check").code == 3
+    assert gen("build", "--all").code == 0
+    assert index.read_bytes() == (ROOT / "site" / "index.md").read_bytes()
 
 
 def test_check_passes_on_what_was_built_and_writes_nothing(gen: Gen, built: Path) -> None:

@@ -1,0 +1,36 @@
+"""The site's first page: every guide of the catalogue, by model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from generator.catalog import Catalog
+from generator.facts import write_whole
+from generator.guide.marks import escaped, linked
+
+INTRODUCTION = """# Guides for local language models
+
+Each guide says how to run one model on one card: what fits, the command to copy, what goes wrong, and where every number comes from.
+"""
+
+
+def index_page(catalog: Catalog) -> str:
+    """Give the page as Markdown. Raises what reading the catalogue raises."""
+    lines = [INTRODUCTION]
+    for model in catalog.models():
+        cards = [card for of, card in catalog.recipes() if of == model]
+        if not cards:
+            continue
+        lines += [f"## {escaped(catalog.model(model).title)}", ""]
+        lines += [f"- {linked('on ' + escaped(catalog.card(card).title), f'guides/{model}/{card}.md')}" for card in cards]
+        lines.append("")
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def settle_index(catalog: Catalog, site: Path, *, write: bool) -> list[str]:
+    """Write the first page, or without `write` give its path where what is committed is something else."""
+    path, text = site / "index.md", index_page(catalog)
+    if write:
+        write_whole(path, text)
+        return []
+    return [] if path.is_file() and path.read_text(encoding="utf-8") == text else ["site/index.md"]
