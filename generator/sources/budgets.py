@@ -68,7 +68,7 @@ class Budget:
             if found is None:
                 if self._remaining is not None:
                     self._remaining = max(0, self._remaining - cost)
-            elif self._remaining is None or found[1] > self._reset + 1:
+            elif self._remaining is None:
                 self._remaining, self._reset = found
             else:
                 self._remaining = min(self._remaining, found[0])

@@ -24,7 +24,6 @@ from generator.sources.session import JSON, Reply, Session
 _SESSION: ContextVar[Session | None] = ContextVar("session", default=None)
 _INSTALLING = Lock()
 _TREE_AT_COMMIT = re.compile(r"/tree/[0-9a-f]{40}(?:\?|$)")
-_OF_THE_TRANSFER = frozenset({"connection", "content-encoding", "transfer-encoding", "keep-alive"})
 
 
 def hub_library() -> ModuleType:
@@ -85,8 +84,8 @@ class _Transport:
         return self._response(reply, request)
 
     def _response(self, reply: Reply, request: Any) -> Any:
-        dropped = _OF_THE_TRANSFER if request.method == "HEAD" else _OF_THE_TRANSFER | {"content-length"}
-        headers = {name: value for name, value in reply.headers.items() if name.lower() not in dropped}
+        """Give an answer as httpx has it; its body is unpacked already."""
+        headers = {name: value for name, value in reply.headers.items() if name.lower() != "content-encoding"}
         return self._http.Response(reply.status, headers=headers, content=reply.body, request=request)
 
     def close(self) -> None:

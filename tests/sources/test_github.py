@@ -236,11 +236,12 @@ def test_a_secondary_limit_midway_keeps_what_was_answered(emulator: Emulator, li
 def test_searches_have_a_budget_of_their_own(emulator: Emulator, tracker: Tracker, live: Session) -> None:
     github = GitHub(live)
     before = emulator.clock()
-    counts = [github.count(f"repo:{LLAMA} fit is:pr") for _ in range(11)]
-    assert counts == [3] * 11
+    assert [github.count(f"repo:{LLAMA} fit is:pr") for _ in range(10)] == [3] * 10
+    assert isinstance(github.threads([(LLAMA, 26609)])[LLAMA, 26609], Thread)
+    assert emulator.clock() == before
+    assert github.count(f"repo:{LLAMA} fit is:pr") == 3
     assert emulator.clock() - before == 60  # ten searches a minute
     assert {exchange.status for exchange in emulator.requests} == {200, 304}
-    assert isinstance(github.threads([(LLAMA, 26609)])[LLAMA, 26609], Thread)
     assert tracker.name == LLAMA
 
 
@@ -347,6 +348,12 @@ def test_each_kind_of_partial_error_has_its_meaning(
     assert len(server.received) == 1
 
 
+def test_once_the_points_are_spent_the_rest_is_not_asked_for(server: Server, github: GitHub) -> None:
+    server.otherwise = lambda _: answered({"errors": [{"type": "RATE_LIMITED", "message": "API rate limit exceeded"}]})
+    assert outcomes(github.threads([(LLAMA, number) for number in range(1, 251)])) == {"SourceLimited": 250}
+    assert len(server.received) == 1
+
+
 @pytest.mark.parametrize(
     "fields",
     [
@@ -415,6 +422,15 @@ def test_a_list_of_releases_without_a_build_is_no_answer(emulator: Emulator, liv
         GitHub(live).newest_build(LLAMA)
     with pytest.raises(SourceNotFound):
         GitHub(live).latest_release(LLAMA)
+
+
+def test_a_build_that_is_not_published_yet_is_none(server: Server, github: GitHub) -> None:
+    rows = [
+        {"tag_name": "b10667", "draft": True, "published_at": None},
+        {"tag_name": "b10666", "draft": False, "published_at": "2026-08-31T12:00:00Z"},
+    ]
+    server.otherwise = lambda _: answered(rows)
+    assert github.newest_build(LLAMA) == ("b10666", date(2026, 8, 31))
 
 
 def test_pages_that_lead_in_circles_are_left(server: Server, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:

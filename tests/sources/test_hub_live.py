@@ -224,6 +224,14 @@ def test_a_download_address_tells_size_and_hash_and_not_the_token_to_the_storage
     assert caught.value.code == "EntryNotFound"
 
 
+def test_a_download_address_is_asked_for_the_size_of_the_file_not_of_a_packed_one(
+    server: Server, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", server.address)
+    server.otherwise = lambda _: Answer(200, {"X-Repo-Commit": "0" * 40, "ETag": '"e"'}, b"12345")
+    assert (Hub(session).head("a/b", "x.gguf").size, server.received[0].headers["accept-encoding"]) == (5, "identity")
+
+
 @pytest.mark.parametrize("reference", [HubReference(NAME, WEIGHTS), HubReference(NAME, quant="Q4_K_M")])
 def test_a_header_is_read_by_ranges_and_its_requests_are_counted(
     emulator: Emulator, repository: Repository, with_token: str, live: Session, reference: HubReference

@@ -383,6 +383,15 @@ def test_a_spent_budget_is_not_overdrawn(server: Server, session: Session, clock
     assert clock.pauses == []
 
 
+def test_an_answer_that_does_not_say_what_is_left_is_counted_all_the_same(server: Server, session: Session, clock: Clock) -> None:
+    server.once(Answer(200, github(2, clock.time + 3000), b"{}"))
+    for _ in range(3):
+        session.get(server.address)
+    with pytest.raises(SourceLimited):
+        session.get(server.address)
+    assert len(server.received) == 3
+
+
 def test_a_budget_is_of_one_server_and_one_kind(server: Server, session: Session, clock: Clock) -> None:
     server.times(1, Answer(200, github(0, clock.time + 3000), b"{}"))
     session.get(server.address, budget="core")
