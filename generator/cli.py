@@ -460,7 +460,7 @@ def _update(args: argparse.Namespace) -> int:
         _print_json(result.as_dict())
     else:
         print("\n".join(as_text(result)))
-    return 3 if result.lost else 0
+    return result.exit_code
 
 
 def _moment_now() -> datetime:
