@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from generator.sources.github import GitHub
 from generator.sources.session import Session
 from generator.sources.validators import Validators
+from tests.emulator import GITHUB_TOKEN, Emulator, day
 from tests.emulator import Clock as Time
-from tests.emulator import Emulator, day
+from tests.sources.answers import GOOD
 from tests.sources.clock import Clock
 from tests.sources.nights import new_session
 from tests.sources.server import Server, serving
@@ -28,6 +30,12 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     made: list[float] = []
     monkeypatch.setattr("generator.sources.ranges.sleep", made.append)
     return made
+
+
+@pytest.fixture
+def good(server: Server) -> None:
+    """Let the server answer every question well that no rule answers."""
+    server.otherwise = lambda _: GOOD
 
 
 @pytest.fixture
@@ -62,3 +70,10 @@ def validators() -> Validators:
 def live(emulator: Emulator, validators: Validators) -> Session:
     """Give a session by the emulator's clock."""
     return new_session(emulator, validators)
+
+
+@pytest.fixture
+def github(server: Server, session: Session, monkeypatch: pytest.MonkeyPatch) -> GitHub:
+    """Give a GitHub that is played by the plain server, to a client with a token."""
+    monkeypatch.setenv("GITHUB_API_URL", f"{server.address}/")
+    return GitHub(session, GITHUB_TOKEN)

@@ -7,10 +7,7 @@ import json
 import logging
 import time
 import traceback
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
-from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
@@ -21,32 +18,19 @@ from generator.sources.errors import (
     InvalidAddress,
     SourceDenied,
     SourceError,
-    SourceLimited,
     SourceMoved,
     SourceNotFound,
     SourceUnreachable,
 )
 from generator.sources.session import ATTEMPTS, GIVEN_UP_AFTER, Session
-from generator.sources.validators import Validators
+from tests.sources.answers import HTML, JSON, UNICORN, other_name
 from tests.sources.clock import Clock
 from tests.sources.server import Answer, Request, Server, serving
 
 TOKEN = "ghp_0123456789abcdefghij"
-JSON = {"Content-Type": "application/json; charset=utf-8"}
-HTML = {"Content-Type": "text/html; charset=utf-8"}
-GOOD = Answer(200, JSON, b'{"good": true}')
-UNICORN = b"<!DOCTYPE html><html><body>We are having a problem</body></html>"
 
 
-@pytest.fixture(autouse=True)
-def good(server: Server) -> None:
-    """Answer every question well that no other rule answers."""
-    server.otherwise = lambda _: GOOD
-
-
-def other_name(server: Server) -> str:
-    """Give the server's address under another name, so that it is another host to a client."""
-    return server.address.replace("127.0.0.1", "localhost")
+pytestmark = pytest.mark.usefixtures("good")
 
 
 # --- what is sent --------------------------------------------------------------------------------
@@ -359,258 +343,6 @@ def test_a_server_that_answers_now_and_then_is_not_left_alone(server: Server, se
         server.once(Answer(404, JSON, b"{}"))
         with pytest.raises(SourceNotFound):
             session.get(f"{server.address}/missing")
-
-
-# --- limits --------------------------------------------------------------------------------------
-
-
-def github(remaining: int, reset: float, **more: str) -> dict[str, str]:
-    return {**JSON, "X-RateLimit-Remaining": str(remaining), "X-RateLimit-Reset": f"{reset:.0f}", **more}
-
-
-def hub(remaining: int, seconds: int) -> dict[str, str]:
-    return {**JSON, "RateLimit": f'"api";r={remaining};t={seconds}', "RateLimit-Policy": '"fixed window";"api";q=500;w=300'}
-
-
-def test_a_spent_budget_is_not_overdrawn(server: Server, session: Session, clock: Clock) -> None:
-    server.times(1, Answer(200, github(0, clock.time + 3000), b"{}"))
-    session.get(server.address, budget="core")
-    with pytest.raises(SourceLimited) as caught:
-        session.get(server.address, budget="core")
-    assert len(server.received) == 1
-    assert caught.value.reset == datetime.fromtimestamp(clock.time + 3000, UTC)
-    assert "UTC" in str(caught.value)
-    assert clock.pauses == []
-
-
-def test_an_answer_that_does_not_say_what_is_left_is_counted_all_the_same(server: Server, session: Session, clock: Clock) -> None:
-    server.once(Answer(200, github(2, clock.time + 3000), b"{}"))
-    for _ in range(3):
-        session.get(server.address)
-    with pytest.raises(SourceLimited):
-        session.get(server.address)
-    assert len(server.received) == 3
-
-
-def test_a_budget_is_of_one_server_and_one_kind(server: Server, session: Session, clock: Clock) -> None:
-    server.times(1, Answer(200, github(0, clock.time + 3000), b"{}"))
-    session.get(server.address, budget="core")
-    assert session.get(server.address, budget="search").json() == {"good": True}
-    assert session.get(other_name(server), budget="core").json() == {"good": True}
-
-
-@pytest.mark.parametrize("make", [lambda now: github(0, now + 42), lambda _: hub(0, 42)])
-def test_a_budget_that_is_soon_renewed_is_waited_for(
-    server: Server, session: Session, clock: Clock, make: Callable[[float], dict[str, str]]
-) -> None:
-    server.times(1, Answer(200, make(clock.time), b"{}"))
-    session.get(server.address)
-    assert session.get(server.address).json() == {"good": True}
-    assert clock.pauses == [42]
-
-
-@pytest.mark.parametrize("stated", ["", "x", "-1", "1" * 5000, "١"])
-def test_a_budget_that_is_not_understood_limits_nothing(server: Server, session: Session, stated: str) -> None:
-    headers = {"X-RateLimit-Remaining": stated, "X-RateLimit-Reset": stated, "RateLimit": f"r={stated};t=x"}
-    server.times(2, Answer(200, {**JSON, **{name: value.encode().decode("latin-1") for name, value in headers.items()}}, b"{}"))
-    for _ in range(3):
-        session.get(server.address)
-
-
-@pytest.mark.parametrize("status", [403, 429])
-def test_a_refusal_for_a_spent_budget_is_one_until_it_is_renewed(server: Server, session: Session, clock: Clock, status: int) -> None:
-    server.times(1, Answer(status, github(0, clock.time + 3000), b'{"message": "API rate limit exceeded"}'))
-    for _ in range(2):
-        with pytest.raises(SourceLimited) as caught:
-            session.get(server.address)
-        assert caught.value.reset == datetime.fromtimestamp(clock.time + 3000, UTC)
-    assert len(server.received) == 1
-    clock.time += 3001
-    assert session.get(server.address).json() == {"good": True}
-
-
-@pytest.mark.parametrize("status", [403, 429, 503])
-@pytest.mark.parametrize("as_date", [False, True])
-def test_the_time_that_a_server_asks_for_is_given(server: Server, session: Session, clock: Clock, status: int, as_date: bool) -> None:
-    asked = format_datetime(datetime.fromtimestamp(clock.time + 30, UTC), usegmt=True) if as_date else "30"
-    server.times(1, Answer(status, {**JSON, "Retry-After": asked}, b"{}"))
-    before = clock.time
-    assert session.get(server.address).json() == {"good": True}
-    assert clock.time - before == 30 if status != 503 else clock.time - before >= 30
-
-
-def test_a_longer_time_than_can_be_waited_ends_the_asking(server: Server, session: Session, clock: Clock) -> None:
-    server.times(1, Answer(429, {"Retry-After": "600"}))
-    with pytest.raises(SourceLimited) as caught:
-        session.get(server.address)
-    assert caught.value.reset == datetime.fromtimestamp(clock.time + 600, UTC)
-    assert clock.pauses == []
-
-
-def test_a_patient_session_waits_longer(server: Server, clock: Clock) -> None:
-    server.times(1, Answer(200, hub(0, 290), b"{}"))
-    with Session(sleep=clock.sleep, clock=clock.now, patience=300) as session:
-        session.get(server.address)
-        session.get(server.address)
-    assert clock.pauses == [290]
-
-
-SECONDARY = b'{"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}'
-
-
-@pytest.mark.parametrize(("status", "body"), [(403, SECONDARY), (429, SECONDARY), (429, b"")])
-def test_a_secondary_limit_is_waited_for_a_minute_the_first_time(
-    server: Server, session: Session, clock: Clock, status: int, body: bytes
-) -> None:
-    server.times(1, Answer(status, github(4000, clock.time + 3000), body))
-    assert session.get(server.address).json() == {"good": True}
-    assert clock.pauses == [60]
-
-
-def test_a_secondary_limit_that_stays_ends_the_asking_of_the_whole_server(server: Server, session: Session, clock: Clock) -> None:
-    session.get(server.address, budget="graphql")
-    server.times(2, Answer(403, JSON, SECONDARY))
-    with pytest.raises(SourceLimited):
-        session.get(server.address, budget="core")
-    with pytest.raises(SourceLimited):
-        session.get(server.address, budget="graphql")
-    assert len(server.received) == 3
-    assert clock.pauses == [60]
-
-
-def test_many_workers_never_send_more_than_the_server_allows(server: Server, session: Session, clock: Clock) -> None:
-    left = [40]
-
-    def counted(_: Request) -> Answer:
-        if not left[0]:
-            return Answer(403, github(0, clock.time + 3000), b"{}")
-        left[0] -= 1
-        return Answer(200, github(left[0], clock.time + 3000), b"{}")
-
-    server.otherwise = counted
-
-    def ask(number: int) -> bool:
-        try:
-            session.get(f"{server.address}/{number}", budget="core")
-        except SourceLimited:
-            return False
-        return True
-
-    session.get(f"{server.address}/first", budget="core")
-    with ThreadPoolExecutor(8) as pool:
-        answered = list(pool.map(ask, range(100)))
-    assert sum(answered) == 39
-    host = server.address.removeprefix("http://")
-    assert session.spent == {(host, "answered"): 40}
-
-
-def test_unchanged_answers_that_cost_nothing_spend_no_budget(server: Server, session: Session, clock: Clock) -> None:
-    def rule(request: Request) -> Answer:
-        if "if-none-match" in request.headers:
-            return Answer(304, github(1, clock.time + 3000))
-        return Answer(200, github(60, clock.time + 3000, ETag='"e"'), b"[1]")
-
-    server.otherwise = rule
-    session.get(server.address, budget="core")
-    with ThreadPoolExecutor(8) as pool:
-        replies = list(pool.map(lambda _: session.get(server.address, budget="core"), range(100)))
-    assert all(reply.stored and reply.json() == [1] for reply in replies)
-
-
-# --- what was answered before --------------------------------------------------------------------
-
-
-def tagged(server: Server, body: bytes, etag: str, kind: str = JSON["Content-Type"]) -> None:
-    """Serve a body that has an ETag."""
-    answer = Answer(200, {"Content-Type": kind, "ETag": etag, "Link": "<x>"}, body)
-    server.otherwise = lambda request: Answer(304, {"ETag": etag}) if request.headers.get("if-none-match") == etag else answer
-
-
-def test_an_unchanged_answer_is_given_from_the_store(server: Server, session: Session) -> None:
-    tagged(server, b"[1]", 'W/"one"')
-    first, second = session.get(server.address), session.get(server.address)
-    assert (first.stored, second.stored) == (False, True)
-    assert (second.status, second.json(), second.headers["link"]) == (200, [1], "<x>")
-    assert session.spent == {(server.address[7:], "answered"): 1, (server.address[7:], "unchanged"): 1}
-    tagged(server, b"[2]", 'W/"two"')
-    third, fourth = session.get(server.address), session.get(server.address)
-    assert (third.json(), third.stored, fourth.json(), fourth.stored) == ([2], False, [2], True)
-
-
-def test_a_date_does_where_there_is_no_etag(server: Server, session: Session) -> None:
-    day = "Mon, 31 Aug 2026 05:39:28 GMT"
-    server.otherwise = lambda request: (
-        Answer(304) if request.headers.get("if-modified-since") == day else Answer(200, {**JSON, "Last-Modified": day}, b"[1]")
-    )
-    assert [session.get(server.address).stored for _ in range(2)] == [False, True]
-
-
-def test_what_never_changes_is_asked_for_once(server: Server, session: Session) -> None:
-    replies = [session.get(server.address, immutable=True) for _ in range(3)]
-    assert [reply.json() for reply in replies] == [{"good": True}] * 3
-    assert len(server.received) == session.requests == 1
-
-
-def test_answers_are_kept_from_run_to_run(server: Server, clock: Clock, tmp_path: Path) -> None:
-    tagged(server, bytes(range(256)), '"e"', "text/plain")
-    for run in range(2):
-        with Session(Validators(tmp_path / "answers"), sleep=clock.sleep, clock=clock.now) as session:
-            reply = session.get(server.address)
-            assert (reply.body, reply.stored) == (bytes(range(256)), run == 1)
-
-
-@pytest.mark.parametrize("damage", [lambda text: text[:-20], lambda text: text.replace("[1]", "[2]"), lambda _: "[]", lambda _: "{}"])
-def test_a_kept_answer_that_is_damaged_is_asked_for_again(
-    server: Server, clock: Clock, tmp_path: Path, damage: Callable[[str], str]
-) -> None:
-    tagged(server, b"[1]", '"e"')
-    for _ in range(2):
-        with Session(Validators(tmp_path), sleep=clock.sleep, clock=clock.now) as session:
-            reply = session.get(server.address)
-            assert (reply.json(), reply.stored) == ([1], False)
-        (file,) = tmp_path.iterdir()
-        file.write_text(damage(file.read_text()))
-
-
-@pytest.mark.parametrize("immutable", [False, True])
-@pytest.mark.parametrize("answer", [Answer(200, {**HTML, "ETag": '"e"'}, UNICORN), Answer(200, {**JSON, "ETag": '"e"'})])
-def test_what_is_no_answer_is_not_kept(server: Server, session: Session, answer: Answer, immutable: bool) -> None:
-    server.once(answer)
-    with pytest.raises(BadAnswer):
-        session.get(server.address, immutable=immutable)
-    assert session.get(server.address, immutable=immutable).json() == {"good": True}
-    assert "if-none-match" not in server.received[1].headers
-
-
-@pytest.mark.parametrize("immutable", [False, True])
-def test_json_that_was_cut_off_on_its_way_is_not_kept_though_its_etag_is_right(server: Server, session: Session, immutable: bool) -> None:
-    tagged(server, b"[1]", '"e"')
-    server.once(Answer(200, {**JSON, "ETag": '"e"'}, b"[1"))
-    with pytest.raises(BadAnswer, match="no JSON"):
-        session.get(server.address, immutable=immutable).json()
-    assert session.get(server.address, immutable=immutable).json() == [1]
-
-
-def test_what_has_no_validator_is_asked_for_again_in_full(server: Server, session: Session) -> None:
-    for _ in range(2):
-        assert not session.get(server.address).stored
-    assert not {"if-none-match", "if-modified-since"} & server.received[1].headers.keys()
-
-
-def test_the_same_address_asked_in_another_form_is_another_question(server: Server, session: Session) -> None:
-    tagged(server, b"[1]", '"e"')
-    session.get(server.address)
-    session.get(server.address, accept="text/plain")
-    assert "if-none-match" not in server.received[1].headers
-
-
-def test_no_token_is_kept(server: Server, clock: Clock, tmp_path: Path) -> None:
-    tagged(server, b"[1]", '"e"')
-    with Session(Validators(tmp_path), sleep=clock.sleep, clock=clock.now) as session:
-        session.authorize(server.address, TOKEN)
-        session.get(server.address)
-    (file,) = tmp_path.iterdir()
-    assert TOKEN not in file.read_text()
 
 
 # --- many at once --------------------------------------------------------------------------------
