@@ -45,7 +45,7 @@ class SourceNotFound(SourceError):
         self.gone = gone
         self.code = code
         problem = "this was deleted from the server" if gone else "there is no such file on the server"
-        super().__init__(problem, url=url, remedy="check the address, or list the files of the repository")
+        super().__init__(problem, url=url, remedy="check the address; it may have been renamed, or a token may be needed to see it")
 
 
 class SourceMoved(SourceError):
@@ -63,7 +63,7 @@ class SourceDenied(SourceError):
 
     def __init__(self, status: int, *, url: str) -> None:
         self.status = status
-        super().__init__(f"the server refuses access (status {status})", url=url, remedy="log in with a token that may read the file")
+        super().__init__(f"the server refuses access (status {status})", url=url, remedy="set a token that may read this")
 
 
 class SourceLimited(SourceError):
@@ -82,7 +82,7 @@ class SourceUnreachable(SourceError):
 
     def __init__(self, reason: str, *, url: str) -> None:
         self.reason = reason
-        super().__init__(f"the file could not be fetched: {reason}", url=url, remedy="check the network, or try again later")
+        super().__init__(f"this could not be asked for: {reason}", url=url, remedy="check the network, or try again later")
 
 
 class SourceChanged(SourceError):
@@ -99,4 +99,4 @@ class BadAnswer(SourceError):
     """The server answered something that is no answer to the question."""
 
     def __init__(self, problem: str, *, url: str) -> None:
-        super().__init__(f"the server answered wrongly: {problem}", url=url, remedy="try another mirror, or download the file first")
+        super().__init__(f"the server answered wrongly: {problem}", url=url, remedy="try again later, or look at the address yourself")
