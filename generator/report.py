@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from generator.catalog import Catalog
 from generator.errors import InputError, RefusedSettings
-from generator.memory import kv_cache
 from generator.memory.architectures import layers_of
 from generator.memory.budget import Policy, Pool, clears_by, fits
 from generator.memory.compute import declared_reserve
@@ -17,7 +16,7 @@ from generator.memory.ladder import Caches, Rung
 from generator.memory.model import Model
 from generator.memory.overrides import EXPERTS, Override
 from generator.memory.placement import place
-from generator.memory.plan import Device, Plan, draft_of, make_plan
+from generator.memory.plan import Device, Plan, caches_bytes, draft_of, make_plan
 from generator.memory.refusals import refuse
 from generator.memory.settings import Settings, flags_of_recipe, parse_flags
 from generator.planning import is_file, model_of, model_of_lock
@@ -130,14 +129,13 @@ def _ladder(plan: Plan, policy: Policy) -> Iterator[Rung]:
         return
     model = plan.model
     settings = replace(plan.settings, overrides=tuple(each for each in plan.settings.overrides if each != Override(EXPERTS)))
-    layers = layers_of(model)
+    layers = layers_of(model, plan.build)
     pairs = _allowed_caches(model, settings)
     for depth, contexts in _rungs(plan):
-        placed = place(model, settings.with_n_cpu_moe(depth), 1, draft_head=settings.loads_draft_head)
+        placed = place(model, settings.with_n_cpu_moe(depth), 1, draft_head=settings.loads_draft_head, backend=plan.backend)
         weights = placed.weights(0, "on device 0")
         if policy is Policy.PUBLISHED:
             weights = weights + _input_embedding(model)
-        blocks = [block for block in layers.attention if placed.layer_devices[block] == 0 and settings.kv_offload]
         for n_ctx in contexts:
             context = context_of(model, replace(settings, n_ctx=n_ctx))
             rest = weights + plan.gpus[0].terms.recurrent
@@ -145,7 +143,7 @@ def _ladder(plan: Plan, policy: Policy) -> Iterator[Rung]:
             if draft is not None:
                 rest = rest + draft.gpus[0]
             for caches in pairs:
-                cache = kv_cache.cache_bytes(kv_cache.bytes_per_token(model, blocks, *caches), context)
+                cache = caches_bytes(layers.caches, caches, settings, context, placed, 0)
                 yield Rung(depth, n_ctx, caches, rest + cache)
 
 

@@ -123,7 +123,7 @@ def test_the_published_budget_of_the_apodex_recipe_comes_out() -> None:
 
 def test_an_architecture_without_rules_gets_no_plan() -> None:
     with pytest.raises(UnsupportedArchitecture):
-        planned(build(named("mamba2", {"block_count": 2}), []), "")
+        planned(build(named("unheard-of", {"block_count": 2}), []), "")
 
 
 @pytest.mark.parametrize(
