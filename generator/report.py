@@ -212,7 +212,7 @@ def plan_as_text(report: PlanReport) -> Iterator[str]:
 
 def _notes(settings: Settings) -> Iterator[str]:
     """Give in words what the figures stand for and what is not among them."""
-    yield "compute on a device is the engine's fitting margin, a reserve that is not derived here; none is counted on the host"
+    yield "compute on a device is the engine's fitting margin, a reserve not derived here; on the host the graph's inputs alone"
     beside = {
         "the projector": settings.mmproj or settings.mmproj_url,
         "the draft model": settings.model_draft or settings.hf_repo_draft,

@@ -179,7 +179,7 @@ def indexed(model: Model, _: Build) -> Layers:
     chosen = _every(model.loaded_blocks)
     listed = model.has("attention.indexer.types")
     picking = [block for block in chosen.blocks if not listed or int(model.per_block("attention.indexer.types", block))]
-    indexer = Cache(dict.fromkeys(picking, model.number("attention.indexer.key_length")), None)
+    indexer = Cache(dict.fromkeys(picking, model.number("attention.indexer.key_length")), None, picks_tokens=True)
     return Layers(chosen, (*_caches(model, chosen.blocks), indexer), draft=_caches(model, _draft_blocks(model)))
 
 
@@ -199,7 +199,7 @@ def compressed(model: Model, _: Build) -> Layers:
 
     def cache(blocks: Sequence[int], row: Quantity | None, **cells: Quantity) -> Cache:
         rows = {block: row or row_elements(model, block, "key") for block in blocks}
-        return Cache(rows, None, per_sequence=True, **cells)
+        return Cache(rows, None, per_sequence=True, picks_tokens=row is not None, **cells)
 
     by_fine, by_coarse = (Quantity.constant(ratio, ONE, "tokens a cell") for ratio in (FINE, COARSE))
     caches = (

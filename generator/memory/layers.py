@@ -29,7 +29,7 @@ class Cache:
 
     A cache without `values` keeps K only. `widest_value` is the row every V is padded to without flash attention. Cells are
     those of the context, unless `window` (tokens) or `ratio` (tokens a cell) says otherwise; `per_sequence` is a cache that
-    has a stream a sequence even where the others are unified.
+    has a stream a sequence even where the others are unified, `picks_tokens` that of an indexer.
     """
 
     keys: Mapping[int, Quantity]
@@ -38,6 +38,7 @@ class Cache:
     window: Quantity | None = None
     ratio: Quantity | None = None
     per_sequence: bool = False
+    picks_tokens: bool = False
 
     @property
     def blocks(self) -> tuple[int, ...]:

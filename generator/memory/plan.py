@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from generator.memory import kv_cache, recurrent
 from generator.memory.architectures import layers_of
 from generator.memory.backends import backend_of
-from generator.memory.compute import declared_reserve
+from generator.memory.compute import declared_reserve, graph_inputs
 from generator.memory.context import Context, context_of
 from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
 from generator.memory.placement import HOST, Placement, place
 from generator.memory.refusals import refuse, refuse_cache
 from generator.memory.settings import Settings
-from generator.quantity import BYTE, Quantity, total
-
-NOTHING = Quantity.constant(0, BYTE)
+from generator.quantity import Quantity, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class Terms:
 class Device:
     """One device's memory in bytes; `terms` are the same figures with their derivations.
 
-    `compute` is the engine's own fitting margin on a device and nothing on the host until it is derived.
+    `compute` is the engine's own fitting margin on a device until it is derived, and the graph's inputs on the host.
     """
 
     name: str
@@ -123,7 +121,7 @@ def make_plan(model: Model, settings: Settings, *, gpus: int = 1, build: str | N
     context = context_of(model, settings)
     refuse_cache(layers, settings, context, backend if gpus else None)
     placement = place(model, settings, gpus, draft_head=settings.loads_draft_head, backend=backend)
-    host = Device("host", _terms(settings, layers, context, placement, HOST, NOTHING))
+    host = Device("host", _terms(settings, layers, context, placement, HOST, graph_inputs(model, layers, context, settings)))
     devices = tuple(Device(f"gpu{index}", _terms(settings, layers, context, placement, index, declared_reserve())) for index in range(gpus))
     draft = draft_of(layers, settings, context, placement, gpus)
     return Plan(model, settings, settings.program, build, backend, context, placement, host, devices, draft)
