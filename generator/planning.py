@@ -27,17 +27,19 @@ def plan(
     program: str = "llama-server",
     gpus: int = 1,
     build: str | None = None,
+    backend: str | None = None,
 ) -> Plan:
     """Give what the engine would allocate for a model under the flags of a command line.
 
     `source` is a path, a Hub reference, a header or a model; `program` the program that runs it (llama-server,
     llama-fit-params, llama-cli); `gpus` how many devices beside the host, 0 for none; `build` the engine's build where
-    rules differ. In the plan, `host` and each of `gpus` give `weights`, `kv`, `recurrent` and `compute` in bytes, `draft`
-    the context of a draft head where one is asked for.
+    rules differ; `backend` that of the devices (cuda, vulkan, …), the one the build's figures were recorded under where none is
+    named. In the plan, `host` and each of `gpus` give `weights`, `kv`, `recurrent` and `compute` in bytes, `draft` the context of
+    a draft head where one is asked for.
 
     Raises RefusedSettings for what the engine would refuse, UnsupportedArchitecture, and the errors of reading.
     """
-    return make_plan(model_of(source), parse_flags(flags, program), gpus=gpus, build=build)
+    return make_plan(model_of(source), parse_flags(flags, program), gpus=gpus, build=build, backend=backend)
 
 
 def model_of(source: str | PathLike[str] | Inventory | Model) -> Model:

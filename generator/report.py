@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from generator.catalog import Catalog
 from generator.errors import InputError, RefusedSettings
-from generator.memory import kv_cache
 from generator.memory.architectures import layers_of
 from generator.memory.budget import Policy, Pool, clears_by, fits
 from generator.memory.compute import attention_scores, declared_reserve
@@ -18,7 +17,7 @@ from generator.memory.ladder import Caches, Rung
 from generator.memory.model import Model
 from generator.memory.overrides import EXPERTS, Override
 from generator.memory.placement import place
-from generator.memory.plan import Device, Plan, draft_of, make_plan
+from generator.memory.plan import Device, Plan, caches_bytes, draft_of, make_plan
 from generator.memory.refusals import refuse
 from generator.memory.settings import Settings, flags_of_recipe, parse_flags
 from generator.planning import is_file, model_of, model_of_lock
@@ -141,7 +140,7 @@ def _scores(plan: Plan, context: Context) -> Quantity | None:
     """Give the largest attention scores on the first device with `context`; None where flash attention or the host spares it them."""
     if plan.settings.flash_attn != "off" or not plan.gpus or not plan.settings.kv_offload:
         return None
-    blocks = [block for block in layers_of(plan.model).attention if plan.placement.layer_devices[block] == 0]
+    blocks = [block for block in layers_of(plan.model).attention.blocks if plan.placement.layer_devices[block] == 0]
     sizes = [attention_scores(plan.model, block, context.cells, context.n_ubatch) for block in blocks]
     return largest(sizes) if sizes else None
 
@@ -185,14 +184,13 @@ def _ladder(plan: Plan, policy: Policy) -> Iterator[Rung]:
         return
     model = plan.model
     settings = replace(plan.settings, overrides=tuple(each for each in plan.settings.overrides if each != Override(EXPERTS)))
-    layers = layers_of(model)
+    layers = layers_of(model, plan.build)
     pairs = _allowed_caches(model, settings)
     for depth, contexts in _rungs(plan):
-        placed = place(model, settings.with_n_cpu_moe(depth), 1, draft_head=settings.loads_draft_head)
+        placed = place(model, settings.with_n_cpu_moe(depth), 1, draft_head=settings.loads_draft_head, backend=plan.backend)
         weights = placed.weights(0, "on device 0")
         if policy is Policy.PUBLISHED:
             weights = weights + _input_embedding(model)
-        blocks = [block for block in layers.attention if placed.layer_devices[block] == 0 and settings.kv_offload]
         for n_ctx in contexts:
             context = context_of(model, replace(settings, n_ctx=n_ctx))
             rest = weights + plan.gpus[0].terms.recurrent
@@ -200,7 +198,7 @@ def _ladder(plan: Plan, policy: Policy) -> Iterator[Rung]:
             if draft is not None:
                 rest = rest + draft.gpus[0]
             for caches in pairs:
-                cache = kv_cache.cache_bytes(kv_cache.bytes_per_token(model, blocks, *caches), context)
+                cache = caches_bytes(layers.caches, caches, settings, context, placed, 0)
                 yield Rung(depth, n_ctx, caches, rest + cache)
 
 
@@ -272,7 +270,7 @@ def _notes(report: PlanReport) -> Iterator[str]:
     settings = report.plan.settings
     if report.origin:
         yield report.origin
-    yield "compute on a device is the engine's fitting margin, a reserve that is not derived here; none is counted on the host"
+    yield "compute on a device is the engine's fitting margin, a reserve not derived here; on the host the graph's inputs alone"
     beside = {
         "the projector": settings.mmproj or settings.mmproj_url,
         "the draft model": settings.model_draft or settings.hf_repo_draft,

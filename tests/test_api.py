@@ -91,5 +91,5 @@ def test_a_refusal_is_caught_by_its_public_name_and_tells_its_rule_and_remedy() 
     assert isinstance(raised.value, generator.GenError)
     assert (raised.value.rule, raised.value.where) == ("quantised V without flash attention", "-ctv")
     assert raised.value.remedy
-    with pytest.raises(generator.UnsupportedArchitecture, match="'deepseek2'"):
-        generator.plan(build(named("deepseek2", {"block_count": 27}), []))
+    with pytest.raises(generator.UnsupportedArchitecture, match="'unheard-of'"):
+        generator.plan(build(named("unheard-of", {"block_count": 27}), []))

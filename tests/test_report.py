@@ -462,10 +462,10 @@ def test_what_is_wrong_is_told_with_a_remedy_and_code_2(words: list[str], told: 
 def test_an_unsupported_architecture_names_those_that_are_known(plan: Plan, tmp_path: Path) -> None:
     raw = (DATA / "llama31-8b.gguf.head").read_bytes()
     other = tmp_path / "other.gguf.head"
-    other.write_bytes(raw.replace(b"\x05\0\0\0\0\0\0\0llama", b"\x05\0\0\0\0\0\0\0mamba", 1))
+    other.write_bytes(raw.replace(b"\x05\0\0\0\0\0\0\0llama", b"\x05\0\0\0\0\0\0\0bamba", 1))
     answer = plan(str(other))
     assert answer.code == 2
-    assert "architecture 'mamba' are not known here" in answer.error
+    assert "architecture 'bamba' are not known here" in answer.error
     assert "'qwen35moe'" in answer.error
 
 

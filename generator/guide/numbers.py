@@ -10,15 +10,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from generator.errors import InputError
 from generator.facts import Fact, Facts
 from generator.guide.ledger import Book
 from generator.memory import kv_cache, recurrent
-from generator.memory.architectures import Layers, layers_of
+from generator.memory.architectures import layers_of
 from generator.memory.budget import Policy, Pool, clears_by
 from generator.memory.compute import attention_scores
 from generator.memory.context import CELL_PADDING, context_of
 from generator.memory.host import entry_crossover, prompt_cache_limit
 from generator.memory.ladder import Caches, Rung, experts_up_to, shallowest
+from generator.memory.layers import Layers
 from generator.memory.model import Model
 from generator.memory.settings import Settings
 from generator.quantity import BYTE, ONE, TOKEN, Quantity, derived, largest, scalar, total
@@ -37,8 +39,14 @@ class Subject:
 
     @property
     def layers(self) -> Layers:
-        """What each block of the model keeps."""
-        return layers_of(self.model)
+        """What each block of the model keeps. Raises InputError where that is more than a guide's numbers tell apart."""
+        layers = layers_of(self.model, self.recipe.build)
+        if len(layers.caches) != 1 or layers.caches[0].window or layers.caches[0].values is None or len(layers.states) > 1:
+            raise InputError(
+                f"a guide counts one cache of K and V and one kind of state; '{self.model.architecture}' has others",
+                remedy="`gen plan` counts them all",
+            )
+        return layers
 
     @property
     def caches(self) -> Caches:
@@ -180,16 +188,17 @@ def _indices_of_largest(values: object) -> tuple[int, ...]:
 
 def _caches(book: Book, subject: Subject) -> None:
     model, layers = subject.model, subject.layers
-    blocks = derived(layers.attention, ONE, layers.inputs, layers.evaluate, layers.words)
+    chosen, cache = layers.attention, layers.caches[0]
+    blocks = derived(chosen.blocks, ONE, chosen.inputs, chosen.evaluate, chosen.words)
     book.add("kv.full_attention_blocks", blocks)
     book.add("kv.block_count", book["kv.full_attention_blocks"].length())
-    book.add("kv.elements_per_token", kv_cache.elements_per_token(model, layers.attention))
+    book.add("kv.elements_per_token", kv_cache.elements_per_token(model, chosen.blocks))
     context = context_of(model, subject.settings)
     one_stream = book["settings.n_ctx"].rounded_up(CELL_PADDING) if "settings.n_ctx" in book and int(context.streams) == 1 else None
     cells = book.add("kv.cells", one_stream or context.total_cells, "tokens")
     for caches in subject.all_caches:
         name = "/".join(caches)
-        book.add(f"kv.bytes_per_token.{name}", kv_cache.bytes_per_token(model, layers.attention, *caches))
+        book.add(f"kv.bytes_per_token.{name}", kv_cache.bytes_per_token(cache, chosen.blocks, *caches))
     for caches in subject.all_caches:
         name = "/".join(caches)
         book.add(f"kv.total.{name}", book[f"kv.bytes_per_token.{name}"] * cells)
@@ -197,7 +206,8 @@ def _caches(book: Book, subject: Subject) -> None:
 
 def _recurrent(book: Book, subject: Subject) -> None:
     layers = subject.layers
-    block = book.add("recurrent.per_block", recurrent.bytes_per_block(layers), "MiB", 2)
+    each_block = recurrent.bytes_per_block(layers.states[0]) if layers.states else Quantity.constant(0, BYTE, "no recurrent block")
+    block = book.add("recurrent.per_block", each_block, "MiB", 2)
     book.add("recurrent.block_count", book["blocks.loaded"] - book["kv.block_count"])
     each = book.add("recurrent.per_sequence", block * book["recurrent.block_count"], "MiB", 1)
     book.add("recurrent.total", each * book["settings.n_parallel"], "MiB", 1)
@@ -273,7 +283,7 @@ def _fallback(book: Book, subject: Subject, pool: Pool) -> None:
 
 
 def _scores(book: Book, subject: Subject) -> None:
-    block = subject.layers.attention[0]
+    block = subject.layers.attention.blocks[0]
     for n_ctx, n_ubatch in subject.recipe.scores:
         cells, micro = Quantity.constant(n_ctx, TOKEN, "-c"), Quantity.constant(n_ubatch, TOKEN, "-ub")
         book.add(f"scores_flash_attn_off.{n_ctx}@{n_ubatch}", attention_scores(subject.model, block, cells, micro))
@@ -338,7 +348,7 @@ def _draft(book: Book, subject: Subject) -> None:
         return
     extra = recurrent.draft_depth_extra(book["recurrent.per_sequence"], draft.n_max)
     extra = book.add(f"draft.recurrent_extra_n_max_{draft.n_max}", extra, "MiB", 1)
-    per_token = kv_cache.bytes_per_token(subject.model, subject.layers.draft_attention, draft.type_k, draft.type_v)
+    per_token = kv_cache.bytes_per_token(subject.layers.draft[0], subject.layers.draft_attention, draft.type_k, draft.type_v)
     per_token = book.add("draft.kv_bytes_per_token", per_token)
     name = draft.type_k if draft.type_k == draft.type_v else f"{draft.type_k}/{draft.type_v}"
     cache = book.add(f"draft.kv_{name}", per_token * book["settings.n_ctx"], "MiB", 0)

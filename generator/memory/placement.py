@@ -16,6 +16,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from generator.errors import InputError, RefusedSettings, counted
+from generator.memory.backends import CUDA, computes
 from generator.memory.model import Model, Tensor
 from generator.memory.overrides import buffer_type_of
 from generator.memory.settings import Settings
@@ -23,6 +24,12 @@ from generator.quantity import Quantity
 
 HOST = -1
 """The index that stands for host memory among devices 0, 1, …"""
+
+HEAD_BEFORE_INPUT = frozenset({"gemma3n", "gemma4"})
+"""Architectures that make a tied output head first, so that the embedding is loaded again whatever the buffers (src/models/gemma4.cpp)."""
+
+FIRST_LAYER = frozenset({"token_embd_norm", "per_layer_model_proj", "per_layer_proj_norm"})
+"""Tensors outside the blocks that go with the first one (src/llama-arch.cpp, LLM_TENSOR_INFOS), by the name before `.weight`."""
 
 _BACKENDS = "CUDA|ROCm|Vulkan|SYCL|MTL|Metal|RPC|CANN|MUSA|OpenCL"
 _DEVICE = re.compile(rf"(?:{_BACKENDS})(\d*)")
@@ -58,8 +65,8 @@ class Placement:
         return found
 
 
-def place(model: Model, settings: Settings, gpus: int, *, draft_head: bool) -> Placement:
-    """Place every tensor a run loads.
+def place(model: Model, settings: Settings, gpus: int, *, draft_head: bool, backend: str = CUDA) -> Placement:
+    """Place every tensor a run loads, on devices of a backend.
 
     Raises RefusedSettings for a device or a buffer that is not here, InputError for a split whose rules are not known here.
     """
@@ -67,7 +74,7 @@ def place(model: Model, settings: Settings, gpus: int, *, draft_head: bool) -> P
     for override in settings.overrides:
         _buffer_device(override.buffer_type, gpus)
     *layer_devices, output = _layer_devices(int(model.block_count), settings, used)
-    placed = tuple(_placed(model, settings, gpus, tuple(layer_devices), output, draft_head=draft_head))
+    placed = tuple(_placed(model, settings, gpus, tuple(layer_devices), output, backend, draft_head=draft_head))
     for each in placed:
         if each.device != HOST and each.device not in used:
             raise RefusedSettings(
@@ -80,7 +87,7 @@ def place(model: Model, settings: Settings, gpus: int, *, draft_head: bool) -> P
 
 
 def _placed(
-    model: Model, settings: Settings, gpus: int, layer_devices: tuple[int, ...], output: int, *, draft_head: bool
+    model: Model, settings: Settings, gpus: int, layer_devices: tuple[int, ...], output: int, backend: str, *, draft_head: bool
 ) -> Iterator[Placed]:
     """Give each loaded tensor its place, and a tied embedding a second one as the output head."""
     for tensor in model.loaded(draft_head=draft_head):
@@ -88,12 +95,25 @@ def _placed(
         if buffer_type is not None:
             yield Placed(tensor, _buffer_device(buffer_type, gpus))
         elif tensor.block is not None:
-            yield Placed(tensor, layer_devices[tensor.block])
+            yield Placed(tensor, layer_devices[tensor.block] if computes(backend, model, tensor) else HOST)
+        elif _is_of_first_layer(model, tensor):
+            yield Placed(tensor, layer_devices[0])
         else:
             yield Placed(tensor, HOST if tensor.is_input else output)
     tied = model.named("token_embd.weight") if model.tied_embedding else None
-    if tied is not None and output != HOST and buffer_type_of(tied.name, settings.overrides) is None:
+    if tied is None:
+        return
+    buffer_type = buffer_type_of(tied.name, settings.overrides)
+    if model.architecture in HEAD_BEFORE_INPUT:
+        yield Placed(tied, output if buffer_type is None else _buffer_device(buffer_type, gpus))
+    elif output != HOST and buffer_type is None:
         yield Placed(tied, output)
+
+
+def _is_of_first_layer(model: Model, tensor: Tensor) -> bool:
+    """Tell whether a tensor outside the blocks goes with the first; what LFM2 calls a norm of the embedding is that of the output."""
+    name = tensor.name.partition(".")[0]
+    return name in FIRST_LAYER and not (name == "token_embd_norm" and model.architecture.startswith("lfm2"))
 
 
 def _devices_used(settings: Settings, gpus: int) -> tuple[int, ...]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generator.memory import kv_cache, recurrent
-from generator.memory.architectures import Layers, layers_of
-from generator.memory.compute import declared_reserve
+from generator.memory.architectures import layers_of
+from generator.memory.backends import backend_of
+from generator.memory.compute import declared_reserve, graph_inputs
 from generator.memory.context import Context, context_of
+from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
 from generator.memory.placement import HOST, Placement, place
-from generator.memory.refusals import refuse
+from generator.memory.refusals import refuse, refuse_cache
 from generator.memory.settings import Settings
-from generator.quantity import BYTE, Quantity
-
-NOTHING = Quantity.constant(0, BYTE)
+from generator.quantity import Quantity, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Terms:
 class Device:
     """One device's memory in bytes; `terms` are the same figures with their derivations.
 
-    `compute` is the engine's own fitting margin on a device and nothing on the host until it is derived.
+    `compute` is the engine's own fitting margin on a device until it is derived, and the graph's inputs on the host.
     """
 
     name: str
@@ -95,6 +95,7 @@ class Plan:
     settings: Settings
     program: str
     build: str | None
+    backend: str
     context: Context
     placement: Placement
     host: Device
@@ -112,31 +113,47 @@ class Plan:
         return int(self.context.cells)
 
 
-def make_plan(model: Model, settings: Settings, *, gpus: int = 1, build: str | None = None) -> Plan:
-    """Give the plan of a run. Raises RefusedSettings and UnsupportedArchitecture."""
-    layers = layers_of(model)
+def make_plan(model: Model, settings: Settings, *, gpus: int = 1, build: str | None = None, backend: str | None = None) -> Plan:
+    """Give the plan of a run at a build on devices of a backend. Raises RefusedSettings and UnsupportedArchitecture."""
+    backend = backend or backend_of(build)
+    layers = layers_of(model, build)
     refuse(model, settings)
     context = context_of(model, settings)
-    placement = place(model, settings, gpus, draft_head=settings.loads_draft_head)
-    host = Device("host", _terms(model, settings, layers, context, placement, HOST, NOTHING))
-    devices = tuple(
-        Device(f"gpu{index}", _terms(model, settings, layers, context, placement, index, declared_reserve())) for index in range(gpus)
-    )
+    refuse_cache(layers, settings, context, backend if gpus else None)
+    placement = place(model, settings, gpus, draft_head=settings.loads_draft_head, backend=backend)
+    host = Device("host", _terms(settings, layers, context, placement, HOST, graph_inputs(model, layers, context, settings)))
+    devices = tuple(Device(f"gpu{index}", _terms(settings, layers, context, placement, index, declared_reserve())) for index in range(gpus))
     draft = draft_of(layers, settings, context, placement, gpus)
-    return Plan(model, settings, settings.program, build, context, placement, host, devices, draft)
+    return Plan(model, settings, settings.program, build, backend, context, placement, host, devices, draft)
 
 
-def _terms(
-    model: Model, settings: Settings, layers: Layers, context: Context, placement: Placement, device: int, compute: Quantity
-) -> Terms:
+def _terms(settings: Settings, layers: Layers, context: Context, placement: Placement, device: int, compute: Quantity) -> Terms:
     """Give one device's terms: a block's cache and state are where the block is, on the host with --no-kv-offload."""
-    attention = _here(layers.attention, settings, placement, device)
-    states = _here(layers.recurrent, settings, placement, device)
-    per_token = kv_cache.bytes_per_token(model, attention, settings.type_k, settings.type_v)
-    per_block = recurrent.bytes_per_block(layers)
-    state = recurrent.state_bytes(per_block, len(states), context, settings.rollback_depth)
     words = "in host memory" if device == HOST else f"on device {device}"
-    return Terms(placement.weights(device, words), kv_cache.cache_bytes(per_token, context), state, compute)
+    cache = caches_bytes(layers.caches, (settings.type_k, settings.type_v), settings, context, placement, device)
+    return Terms(placement.weights(device, words), cache, _states_bytes(layers, settings, context, placement, device), compute)
+
+
+def caches_bytes(
+    caches: tuple[Cache, ...], types: tuple[str, str], settings: Settings, context: Context, placement: Placement, device: int
+) -> Quantity:
+    """Give what caches of K and V in `types` take on a device."""
+    sizes = []
+    for cache in caches:
+        here = blocks_on(cache.blocks, settings, placement, device)
+        per_token = kv_cache.bytes_per_token(cache, here, *types, padded_values=settings.flash_attn == "off")
+        sizes.append(kv_cache.cache_bytes(per_token, kv_cache.cells_of(cache, context, swa_full=settings.swa_full)))
+    return sizes[0] if len(sizes) == 1 else total(sizes, words="sum of the caches")
+
+
+def _states_bytes(layers: Layers, settings: Settings, context: Context, placement: Placement, device: int) -> Quantity:
+    """Give what recurrent states take on a device, with their copies for a draft where the engine keeps any."""
+    copies = settings.rollback_depth if layers.rolls_back else 0
+    sizes = []
+    for state in layers.states:
+        here = blocks_on(state.blocks, settings, placement, device)
+        sizes.append(recurrent.state_bytes(recurrent.bytes_per_block(state), len(here), context, copies))
+    return sizes[0] if len(sizes) == 1 else total(sizes, words="sum of the recurrent states")
 
 
 def draft_of(layers: Layers, settings: Settings, context: Context, placement: Placement, gpus: int) -> Draft | None:
@@ -145,13 +162,11 @@ def draft_of(layers: Layers, settings: Settings, context: Context, placement: Pl
         return None
 
     def cache(device: int) -> Quantity:
-        blocks = _here(layers.draft_attention, settings, placement, device)
-        per_token = kv_cache.bytes_per_token(placement.model, blocks, settings.type_k_draft, settings.type_v_draft)
-        return kv_cache.cache_bytes(per_token, context)
+        return caches_bytes(layers.draft, (settings.type_k_draft, settings.type_v_draft), settings, context, placement, device)
 
     return Draft(cache(HOST), tuple(cache(index) for index in range(gpus)))
 
 
-def _here(blocks: tuple[int, ...], settings: Settings, placement: Placement, device: int) -> tuple[int, ...]:
+def blocks_on(blocks: tuple[int, ...], settings: Settings, placement: Placement, device: int) -> tuple[int, ...]:
     """Give those of some blocks whose cache or state is on a device."""
     return tuple(block for block in blocks if (placement.layer_devices[block] if settings.kv_offload else HOST) == device)

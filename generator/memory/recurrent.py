@@ -5,18 +5,16 @@ Source: llama.cpp src/llama-memory-recurrent.cpp (two F32 tensors a block, widen
 
 from __future__ import annotations
 
-from generator.memory.architectures import Layers
 from generator.memory.context import Context
+from generator.memory.layers import RecurrentState
 from generator.quantity import BYTE, ONE, Quantity
 
 F32_BYTES = 4
 
 
-def bytes_per_block(layers: Layers) -> Quantity:
-    """Give the bytes one recurrent block keeps for one sequence; nothing where no block is recurrent."""
-    if layers.state is None:
-        return Quantity.constant(0, BYTE, "no recurrent block")
-    return (layers.state.r + layers.state.s) * Quantity.constant(F32_BYTES, BYTE, "bytes of an F32")
+def bytes_per_block(state: RecurrentState) -> Quantity:
+    """Give the bytes one block with this state keeps for one sequence."""
+    return (state.r + state.s) * Quantity.constant(F32_BYTES, BYTE, "bytes of an F32")
 
 
 def state_bytes(per_block: Quantity, blocks: int, context: Context, draft_n_max: int = 0) -> Quantity:

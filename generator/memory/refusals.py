@@ -8,11 +8,20 @@ from __future__ import annotations
 
 from generator.errors import RefusedSettings
 from generator.gguf.types import block
-from generator.memory.kv_cache import head_length, row_elements
+from generator.memory.architectures import layers_of
+from generator.memory.backends import VULKAN, VULKAN_BUFFER_RANGE
+from generator.memory.context import Context
+from generator.memory.kv_cache import cells_of, row_bytes
+from generator.memory.layers import Layers
 from generator.memory.model import Model
+from generator.memory.rows import head_length, is_latent
 from generator.memory.settings import Settings
+from generator.memory.windows import windowed_blocks
 
 FLOATS = frozenset({"f32", "f16", "bf16"})
+
+ONE_CACHE_TYPE = frozenset({"deepseek4"})
+"""Architectures that keep K only without stating a latent; those that state one are held to one type as well."""
 
 
 def refuse(model: Model, settings: Settings) -> None:
@@ -29,8 +38,31 @@ def refuse(model: Model, settings: Settings) -> None:
         _cache_types(model, settings, settings.type_k_draft, settings.type_v_draft, suffix="d")
 
 
+def refuse_cache(layers: Layers, settings: Settings, context: Context, backend: str | None) -> None:
+    """Raise RefusedSettings where one block's K or V is larger than a device of the backend can bind."""
+    if backend != VULKAN or not settings.kv_offload:
+        return
+    for cache in layers.caches:
+        cells = int(cells_of(cache, context, swa_full=settings.swa_full))
+        for rows, cache_type, flag in ((cache.keys, settings.type_k, "-ctk"), (cache.values or {}, settings.type_v, "-ctv")):
+            if any(cells * int(row_bytes(row, cache_type)) > VULKAN_BUFFER_RANGE for row in rows.values()):
+                raise RefusedSettings(
+                    f"{cells:,} cells of one block in {cache_type} are more than the 4 GiB that a Vulkan device can bind",
+                    rule="cache tensor over the buffer range",
+                    where="-c",
+                    remedy=f"lower -c, or give {flag} a smaller type",
+                )
+
+
 def _cache_types(model: Model, settings: Settings, type_k: str, type_v: str, *, suffix: str = "") -> None:
     """Refuse cache types that flash attention is needed for, or cannot read; `suffix` ends the names of the draft's flags."""
+    if type_k != type_v and (is_latent(model) or model.architecture in ONE_CACHE_TYPE):
+        raise RefusedSettings(
+            f"K in {type_k} and V in {type_v}: the engine says 'model does not support different K and V cache types'",
+            rule="K and V of different types",
+            where=f"-ctv{suffix}",
+            remedy=f"give -ctk{suffix} and -ctv{suffix} the same type",
+        )
     if settings.flash_attn != "off":
         _block_size(model, "key", type_k, f"-ctk{suffix}")
         _block_size(model, "value", type_v, f"-ctv{suffix}")
@@ -49,21 +81,28 @@ def _block_size(model: Model, part: str, cache_type: str, flag: str) -> None:
     if cache_type in FLOATS:
         return
     elements, _ = block(cache_type)
-    length = head_length(model, part)
-    if int(length) % elements:
-        raise RefusedSettings(
-            f"a {part} in {cache_type}: its blocks of {elements} elements do not divide the head length of {length.value}",
-            rule="cache block does not divide the head",
-            where=flag,
-            remedy=f"give {flag} f16",
-        )
+    for length in _head_lengths(model, part):
+        if length % elements:
+            raise RefusedSettings(
+                f"a {part} in {cache_type}: its blocks of {elements} elements do not divide the head length of {length}",
+                rule="cache block does not divide the head",
+                where=flag,
+                remedy=f"give {flag} f16",
+            )
+
+
+def _head_lengths(model: Model, part: str) -> list[int]:
+    """Give the lengths of a model's heads: blocks with a window may have their own, and there may be no others."""
+    count, windowed = int(model.loaded_blocks), windowed_blocks(model)
+    kinds = {block in windowed for block in range(count)}
+    return [int(head_length(model, part, windowed=kind)) for kind in sorted(kinds)]
 
 
 def _row_size(model: Model, cache_type: str, flag: str) -> None:
     """Without flash attention heads are not looked at, but a row still has to be a whole number of blocks (ggml/src/ggml.c)."""
     elements, _ = block(cache_type)
-    lengths = {int(row_elements(model, index, "key")) for index in range(int(model.block_count))}
-    for length in lengths:
+    layers = layers_of(model)
+    for length in {int(row) for cache in (*layers.caches, *layers.draft) for row in cache.keys.values()}:
         if length % elements:
             raise RefusedSettings(
                 f"a key row in {cache_type}: its blocks of {elements} elements do not divide the row of {length}",

@@ -26,7 +26,7 @@ def rung(depth: int, n_ctx: int, caches: Caches) -> Quantity:
     """Give a rung's total as the published page counts it: loaded tensors less the experts on the host, cache, state."""
     model = apodex()
     cells = Quantity.constant(n_ctx, TOKEN)
-    cache = kv_cache.bytes_per_token(model, layers_of(model).attention, *caches) * cells
+    cache = kv_cache.bytes_per_token(layers_of(model).caches[0], layers_of(model).attention.blocks, *caches) * cells
     return model.size_of(model.loaded(), "loaded") - experts_up_to(model, depth) + cache + size(STATE)
 
 

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generator.errors import InputError, RefusedSettings
+from generator.facts import Fact
 from generator.memory.flags import FlagValueError
 from generator.memory.model import Model
 from generator.memory.overrides import Override
 from generator.memory.placement import HOST, Placement, place
 from generator.memory.settings import Settings, parse_flags
-from tests.memory.models import dense, hybrid, tied
+from tests.memory.models import build, dense, hybrid, named, tied
 
 ALL = 8 * 10_500 + 8 * 2_000_000 + 4 * 2_000_000 + 4 * 3_000_000  # blocks 0 to 7 of the hybrid: attention, routers, experts
 
@@ -286,3 +287,44 @@ def test_deeper_offload_never_puts_more_on_the_card(n_gpu_layers: int | str, dep
         return weights(place(hybrid(), settings, 1, draft_head=False), 0)
 
     assert card(depth + more) <= card(depth)
+
+
+# --- what goes elsewhere by its name ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("architecture", "flags", "host", "card"),
+    [
+        ("gemma3", "-ngl 0", 1_000, 0),
+        ("gemma3", "-ngl 99", 1_000, 1_000),
+        ("gemma4", "-ngl 0", 2_000, 0),  # its head is made before the input layer, so the second load finds no copy to use
+        ("gemma4", "-ngl 99", 1_000, 1_000),
+        ("gemma4", "-ngl 99 -ot token_embd=CPU", 2_000, 0),
+        ("gemma3", "-ngl 99 -ot token_embd=CPU", 1_000, 0),
+    ],
+)
+def test_a_tied_embedding_is_loaded_twice_in_one_buffer_only_where_the_head_is_made_first(
+    architecture: str, flags: str, host: int, card: int
+) -> None:
+    placement = placed(build(named(architecture, {"block_count": 1}), [("token_embd.weight", 1_000)]), flags)
+    assert (weights(placement, HOST), weights(placement, 0)) == (host, card)
+
+
+@pytest.mark.parametrize(("architecture", "ngl", "card"), [("rwkv7", 2, 0), ("rwkv7", 3, 10), ("lfm2", 1, 10), ("lfm2", 0, 0)])
+def test_a_norm_of_the_embedding_goes_with_the_first_block_but_for_lfm2_where_it_is_the_outputs(
+    architecture: str, ngl: int, card: int
+) -> None:
+    model = build(named(architecture, {"block_count": 2}), [("token_embd_norm.weight", 10)])
+    assert weights(placed(model, f"-ngl {ngl}"), 0) == card
+
+
+def test_a_weight_whose_operation_the_backend_lacks_stays_on_the_host() -> None:
+    model = Model.build(
+        SCANNING, SCANNED, Fact("header.metadata", SCANNING, origin="header"), Fact("header.tensors", SCANNED, origin="header")
+    )
+    by_backend = [place(model, parse_flags("-ngl 99"), 1, draft_head=False, backend=backend) for backend in ("cuda", "vulkan")]
+    assert [weights(placement, 0) for placement in by_backend] == [524_288 + 100, 100]
+
+
+SCANNING = named("jamba", {"block_count": 1, "ssm.inner_size": 8192, "ssm.state_size": 16})
+SCANNED = [["blk.0.ssm_a", "F32", [16, 8192], 524_288], ["blk.0.ssm_d", "F32", [8192], 100]]

@@ -8,7 +8,7 @@ from generator.errors import RefusedSettings
 from generator.memory.model import Model
 from generator.memory.refusals import refuse
 from generator.memory.settings import parse_flags
-from tests.memory.models import dense, hybrid
+from tests.memory.models import build, dense, hybrid, named
 
 ODD = dense(embedding_length=800)  # heads of 100 elements, rows of 200
 
@@ -60,3 +60,14 @@ def test_the_draft_heads_cache_is_held_to_the_same_rules() -> None:
     with pytest.raises(RefusedSettings) as raised:
         refuse(model, parse_flags("--spec-type draft-mtp -ctkd q8_0"))
     assert raised.value.where == "-ctkd"
+
+
+def test_a_cache_of_k_alone_takes_one_type() -> None:
+    model = build(named("deepseek2", {"block_count": 1, "attention.head_count": 1, "attention.head_count_kv": 1, **LENGTHS}), [])
+    with pytest.raises(RefusedSettings, match="does not support different K and V") as raised:
+        refuse(model, parse_flags("-fa off -ctk q8_0"))
+    assert (raised.value.rule, raised.value.where) == ("K and V of different types", "-ctv")
+    refuse(model, parse_flags("-ctk q8_0 -ctv q8_0"))
+
+
+LENGTHS = {"attention.key_length": 576, "attention.value_length": 512, "attention.key_length_mla": 192, "attention.value_length_mla": 128}

@@ -1,0 +1,36 @@
+"""Backends of devices: what one does not compute stays in host memory, whatever -ngl says, and what one cannot hold is refused.
+
+Source: llama.cpp src/llama-model-loader.cpp, `select_weight_buft` (a weight goes where the operation that reads it is supported),
+and the `supports_op` of ggml/src/ggml-cuda/ggml-cuda.cu and ggml/src/ggml-vulkan/ggml-vulkan.cpp.
+"""
+
+from __future__ import annotations
+
+from generator.memory.builds import Build, Builds
+from generator.memory.model import Model, Tensor
+
+CUDA, VULKAN = "cuda", "vulkan"
+
+RECORDED_UNDER_VULKAN = Builds(since="v0.4.0", until="v0.5.0")
+"""Builds whose recorded figures come from a Vulkan device; a plan of one that names no backend is of that device."""
+
+VULKAN_BUFFER_RANGE = 4 * 2**30
+"""Bytes of one tensor that a Vulkan device can bind: `maxStorageBufferRange` is a number of 32 bits."""
+
+
+def backend_of(build: str | None) -> str:
+    """Give the backend that a plan of a build is for where none is named."""
+    return VULKAN if Build.named(build) in RECORDED_UNDER_VULKAN else CUDA
+
+
+def computes(backend: str, model: Model, tensor: Tensor) -> bool:
+    """Tell whether a backend computes the operation that reads a tensor. Only the scan of a state space is not everywhere."""
+    scanned = tensor.name.endswith(".ssm_a") and len(tensor.shape) == 2 and model.has("ssm.inner_size")  # delta nets do not scan
+    if not scanned or backend not in {CUDA, VULKAN}:
+        return True
+    state, heads = tensor.shape[0], tensor.shape[-1]
+    head = int(model.number("ssm.inner_size")) // heads
+    if state == 1:  # one decay a head: Mamba-2, whose state size is a hyperparameter
+        sizes = {96, 128, 256} if backend == CUDA else {128, 256}
+        return int(model.number("ssm.state_size")) in sizes and head % 16 == 0
+    return backend == CUDA and state == 16 and head == 1 and heads % 128 == 0
