@@ -29,6 +29,7 @@ ALIKE = 0.6
 
 _BUILD = re.compile(r"(?m)^(build:\s*)\S+")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_CITED = re.compile(r"\bcitation:\s*[\"']?(\w+)")
 _KEY = re.compile(r"( +)(\w+):")
 _NOT_RECORDED = "The line at the pin was not recorded."
 
@@ -164,7 +165,7 @@ def update(catalog: Catalog, model: str, build: str, live: Live, *, today: date)
         reworded=reworded,
         lost=lost,
         flags=tuple(setting for setting, flag in old.flags.items() if flag.citation in unsure),
-        facts=tuple(fact.key for fact in old.facts if fact.source.url in {old.url(name) for name in unsure}),
+        facts=tuple(key for key, name in _cited(catalog, old) if name in unsure),
         since=since,
         threads=threads,
         opened=opened,
@@ -190,6 +191,16 @@ def _pinned(catalog: Catalog, model: str, build: str, recipes: list[Recipe]) -> 
 
 
 # --- asking --------------------------------------------------------------------------------------
+
+
+def _cited(catalog: Catalog, old: Engine) -> Iterator[tuple[str, str]]:
+    """Give each fact of an engine's file that rests on a citation, with the citation's name."""
+    rows = (catalog.root / old.file).read_text(encoding="utf-8").split("\n")
+    for place, line in old.lines.items():
+        table, _, rest = place.partition(".")
+        name, _, part = rest.partition(".")
+        if (table, part) == ("facts", "citation") and (cited := _CITED.search(rows[line - 1])):
+            yield f"engine.{name}", cited[1]
 
 
 def _known_to(live: Live, repository: str, build: str) -> None:
