@@ -25,6 +25,8 @@ from generator.quantity import Quantity, largest, shown
 from generator.specs import Card
 
 FORMAT = 1
+MAX_DEVICES = 16
+"""Source: src/llama.cpp, `llama_max_devices`."""
 CACHES: tuple[Caches, ...] = (("q8_0", "q8_0"), ("q8_0", "f16"), ("f16", "f16"))
 """Pairs of cache types that the ladder shows beside the plan's own."""
 CUDA_CACHES = frozenset({"f32", "f16", "bf16", "q8_0", "q4_0"})
@@ -66,6 +68,8 @@ def planned(
     """
     if gpus < 0:
         raise InputError(f"--gpus {gpus}: there are no fewer devices than none", remedy="give 0 or more")
+    if gpus > MAX_DEVICES:
+        raise InputError(f"--gpus {gpus}: the engine uses at most {MAX_DEVICES} devices", remedy=f"give 0 to {MAX_DEVICES}")
     if source is not None and _is_command(source):
         flags = [*split_words(source), *flags]
         source = None

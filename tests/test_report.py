@@ -502,3 +502,14 @@ def test_keys_and_tokens_are_never_printed(words: list[str], form: list[str], pl
     answer = plan(*form, *words)
     assert SECRET not in answer.out + answer.error
     assert answer.out or answer.error
+
+
+@pytest.mark.parametrize("shares", ["1,-1", "-1,1", "3e38,3e38"])
+def test_shares_the_engine_has_no_known_answer_to_are_one_clear_error(shares: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "apodex-mini/rtx-5070", "-ts", shares, "--gpus", "2"]) == 2
+    assert "-ts" in capsys.readouterr().err
+
+
+def test_more_devices_than_the_engine_uses_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "apodex-mini/rtx-5070", "--gpus", "17"]) == 2
+    assert "at most 16 devices" in capsys.readouterr().err

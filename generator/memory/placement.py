@@ -17,6 +17,7 @@ from itertools import accumulate
 
 from generator.errors import InputError, RefusedSettings, counted
 from generator.memory.backends import CUDA, computes
+from generator.memory.flag_values import FLOAT_MAX
 from generator.memory.model import Model, Tensor
 from generator.memory.overrides import buffer_type_of
 from generator.memory.settings import Settings
@@ -160,6 +161,12 @@ def _split_points(settings: Settings, devices: int) -> list[float]:
     """
     given = [float(part) for part in settings.tensor_split[:devices]]
     parts = given + [0.0] * (devices - len(given)) if any(given) else [1.0] * devices
+    if min(parts, default=0.0) < 0 or sum(parts) > FLOAT_MAX:
+        raise InputError(
+            "what the engine does with shares below 0, or with a sum of shares beyond a single-precision number, is not known here",
+            where="-ts",
+            remedy="give each device a share from 0 up, such as 3,1",
+        )
     ends = list(accumulate(map(_single, parts), lambda left, right: _single(left + right)))
     return [_single(end / ends[-1]) for end in ends]
 
