@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from unicodedata import category
@@ -76,9 +76,23 @@ def answers(questions: Iterable[Question], live: Live, executor: Executor) -> It
 def _all(group: Group, asked: Sequence[Question]) -> list[Answer]:
     """Run one group; where the group as a whole fails, that is the answer to each of its questions."""
     try:
-        return list(group())
+        return [_legible(answer) for answer in group()]
     except GenError as error:
         return [_failed(question.key, error) for question in asked]
+
+
+def _legible(answer: Answer) -> Answer:
+    """Give an answer whose words hold nothing that no file, feed or terminal should: control characters, halves of pairs."""
+    value = answer.value
+    if isinstance(value, str):
+        value = _plain(value)
+    elif isinstance(value, list):
+        value = [_plain(item) if isinstance(item, str) else item for item in value]
+    return replace(answer, value=value, moved_to=_plain(answer.moved_to), detail=_plain(answer.detail))
+
+
+def _plain(text: str) -> str:
+    return "".join("\N{REPLACEMENT CHARACTER}" if category(character) in {"Cc", "Cs"} else character for character in text)
 
 
 def _failed(key: str, error: GenError) -> Answer:
@@ -156,15 +170,8 @@ def _followed(live: Live, moved: SourceMoved) -> Thread | SourceError:
 def _thread_field(thread: Thread, name: str) -> object:
     value = getattr(thread, name)
     if isinstance(value, tuple):
-        return sorted(map(_legible, value))
-    if isinstance(value, str):
-        return _legible(value)
+        return sorted(value)
     return value.isoformat() if hasattr(value, "isoformat") else value
-
-
-def _legible(text: str) -> str:
-    """Give other people's text without what no file, feed or terminal should hold: control characters, and halves of pairs."""
-    return "".join("\N{REPLACEMENT CHARACTER}" if category(character) in {"Cc", "Cs"} else character for character in text)
 
 
 def _counts(asked: list[Question], live: Live) -> Iterator[Answer]:

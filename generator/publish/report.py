@@ -83,7 +83,12 @@ class Report:
 
 
 def as_text(report: Report) -> Iterator[str]:
-    """Give the report as lines for a terminal."""
+    """Give the report as lines for a terminal, which it does not command."""
+    for line in _lines(report):
+        yield "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line)
+
+
+def _lines(report: Report) -> Iterator[str]:
     requests = sum(sum(outcomes.values()) for outcomes in report.spent.values())
     took = f", {requests} requests" if report.spent else ""
     yield f"{report.now:%Y-%m-%d}: {report.answered} of {report.asked} facts answered, {report.not_due} not due{took}"

@@ -147,11 +147,10 @@ def assert_whole(root: Path, reference: Reference) -> None:
     """Every file is what it was in the evening or what a whole night makes of it, and can be read."""
     for path, content in finished(root).items():
         assert content in {reference.before.get(path), reference.after.get(path)}, path
-    for file in root.rglob("*.json"):
-        if not is_unfinished(file):
-            json.loads(file.read_text(encoding="utf-8"))
-            if file.name.endswith(".lock.json"):
-                Lock.read(file)
+    for file in (file for file in root.rglob("*.json") if not is_unfinished(file)):
+        json.loads(file.read_text(encoding="utf-8"))
+        if file.name.endswith(".lock.json"):
+            Lock.read(file)
     ET.parse(root / "site" / "changes.atom")
     Catalog.open(root).check()
 

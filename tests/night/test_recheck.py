@@ -68,15 +68,8 @@ def test_a_search_that_finds_nothing_any_more_is_no_update(world: World) -> None
     night = asked(world, WEEK)
     assert night.drifts == []
     detail = "the search finds nothing at all, where it found something"
-    searched = {
-        "repositories",
-        "namespaces",
-        "cards_read",
-        "cards_naming_this_card",
-        "cards_naming_amd_boards",
-        "tracker_hits_architecture",
-    }
-    assert unanswered(night) == {f"model.{name}": ("unreachable", detail, 0) for name in searched}
+    searched = ["repositories", "namespaces", "cards_read", "cards_naming_this_card", "cards_naming_amd_boards"]
+    assert unanswered(night) == {f"model.{name}": ("unreachable", detail, 0) for name in (*searched, "tracker_hits_architecture")}
     state = State.read(world.root / ".gen" / "state.json").facts
     assert state["model.repositories"].answered == FIRST
     assert state["model.tracker_hits"].answered == WEEK  # it finds nothing, as it did before
@@ -216,6 +209,13 @@ def test_foreign_text_is_kept_without_what_no_file_or_terminal_should_hold(world
     night = asked(world, FIRST + timedelta(days=1), lock=True)
     assert drifts(night)["issue.llama.cpp.26609.title"].new == "crash \ufffd[31mred\ufffd \u2028 end"
     assert Lock.read(world.root / THREADS).facts["issue.llama.cpp.26609.title"].value == "crash \ufffd[31mred\ufffd \u2028 end"
+
+
+def test_a_discussion_is_not_asked_and_so_never_gone(world: World) -> None:
+    path = world.root / "recipes" / "issues" / "llama.cpp" / "27109.md"
+    path.write_text(path.read_text(encoding="utf-8").replace("kind: issue", "kind: discussion"), encoding="utf-8")
+    catalog = Catalog.open(world.root)
+    assert not [question for question in questions(catalog, catalog.recipes()) if ".27109." in question.key]
 
 
 # --- what is remembered --------------------------------------------------------------------------

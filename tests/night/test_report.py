@@ -218,6 +218,12 @@ def test_foreign_text_stands_in_code_and_nowhere_else(title: str) -> None:
     assert [token.attrs for token in tokens(hostile) if token.type == "link_open"] == [{"href": "https://github.com/a/b/issues/1"}]
 
 
+def test_foreign_text_does_not_command_a_terminal() -> None:
+    drift = replace(CLOSED, kind=Kind.GONE, detail="\x1b]0;title\x07 is not in a\x1b[2Jb at\r\n 0123")
+    made = report(drift, unanswered=(unread("a.b", "\x1b[31m"),), failed=(("x.md", "first\nsecond\x9b"),))
+    assert all(line.isprintable() for line in as_text(made))
+
+
 def test_a_source_that_is_no_web_address_is_no_link() -> None:
     text = as_markdown(report(replace(CLOSED, source="javascript:alert(1)")))
     assert "javascript" not in text
