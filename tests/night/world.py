@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from difflib import ndiff
 from functools import cached_property
@@ -45,13 +45,13 @@ class Morning:
     """A night of `gen nightly`: what it said, and the reviewed files before and after it, by path."""
 
     now: datetime
-    done: Done
-    markdown: str
-    report: Mapping[str, Any]
-    before: Files
-    after: Files
-    state: Mapping[str, Mapping[str, Any]]
-    requests: tuple[Exchange, ...]
+    done: Done = field(repr=False)
+    markdown: str = field(repr=False)
+    report: Mapping[str, Any] = field(repr=False)
+    before: Files = field(repr=False)
+    after: Files = field(repr=False)
+    state: Mapping[str, Mapping[str, Any]] = field(repr=False)
+    requests: tuple[Exchange, ...] = field(repr=False)
 
     @property
     def code(self) -> int:
