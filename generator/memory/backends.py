@@ -9,10 +9,16 @@ from __future__ import annotations
 from generator.memory.builds import Build, Builds
 from generator.memory.model import Model, Tensor
 
-CUDA, VULKAN = "cuda", "vulkan"
+CUDA, VULKAN, RPC = "cuda", "vulkan", "rpc"
 
 RECORDED_UNDER_VULKAN = Builds(since="v0.4.0", until="v0.5.0")
 """Builds whose recorded figures come from a Vulkan device; a plan of one that names no backend is of that device."""
+
+RECORDED_UNDER_RPC = Builds(since="v0.5.0", until="v0.6.0")
+"""Builds whose recorded figures come from an RPC device posing as a GPU."""
+
+TAKES_NOTHING_OVER = frozenset({RPC})
+"""Backends that never take over an operation whose weights are in host memory (their `offload_op` is missing)."""
 
 VULKAN_BUFFER_RANGE = 4 * 2**30
 """Bytes of one tensor that a Vulkan device can bind: `maxStorageBufferRange` is a number of 32 bits."""
@@ -20,7 +26,10 @@ VULKAN_BUFFER_RANGE = 4 * 2**30
 
 def backend_of(build: str | None) -> str:
     """Give the backend that a plan of a build is for where none is named."""
-    return VULKAN if Build.named(build) in RECORDED_UNDER_VULKAN else CUDA
+    if build is None:
+        return CUDA
+    place = Build.named(build)
+    return VULKAN if place in RECORDED_UNDER_VULKAN else RPC if place in RECORDED_UNDER_RPC else CUDA
 
 
 def computes(backend: str, model: Model, tensor: Tensor) -> bool:

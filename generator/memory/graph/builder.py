@@ -1,0 +1,264 @@
+"""What every architecture's graph is made of: hyperparameters, weights, inputs, and the order of what is computed.
+
+Source: llama.cpp src/llama-graph.cpp (`llm_graph_context`), src/llama-context.cpp (`graph_reserve`: a full micro-batch of equal
+sequences), src/llama-kv-cache.cpp (what is read from and written to a cache).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from generator.memory.graph import ops
+from generator.memory.graph.tensor import NONE, Tensor, given, row_size
+from generator.memory.model import Model
+from generator.memory.rows import head_length, kv_heads
+from generator.memory.windows import windowed_blocks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CacheView:
+    """One attention cache as a graph sees it: `cells` of one stream, `streams`, types, and the rows of each block in elements.
+
+    `values` is None for a cache without V. Rows of V are all `widest_value` where V is transposed, which is without flash attention.
+    `rotates_keys` and `rotates_values` are the sizes of the rotation before quantised rows, 0 for none.
+    """
+
+    cells: int
+    streams: int
+    type_k: str
+    type_v: str
+    keys: dict[int, int]
+    values: dict[int, int] | None
+    transposed: bool = False
+    widest_value: int = 0
+    rotates_keys: int = 0
+    rotates_values: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The worst case that the engine reserves for: tokens of a micro-batch, sequences, and tokens whose logits are kept."""
+
+    tokens: int
+    sequences: int
+    outputs: int
+    unified: bool
+    flash: bool
+    state_rows: int = 0
+    rollback: int = 0
+
+    @property
+    def streams(self) -> int:
+        """Streams of attention: one where sequences share a cache."""
+        return 1 if self.unified else self.sequences
+
+
+class Builder:
+    """A graph that is being made for one model. Tensors are added in the engine's order by `expand`."""
+
+    def __init__(
+        self,
+        model: Model,
+        batch: Batch,
+        caches: dict[int, CacheView],
+        device_of: Callable[[str], int | None],
+        layer_device: Callable[[int], int],
+    ) -> None:
+        self.model, self.batch, self.caches = model, batch, caches
+        self.arch = model.architecture
+        self.leafs: list[Tensor] = []
+        self.nodes: list[Tensor] = []
+        self._device_of, self._layer_device = device_of, layer_device
+        self._weights: dict[str, Tensor | None] = {}
+        self._shapes = {tensor.name: tensor for tensor in model.tensors}
+        self._held: dict[tuple[str, int], Tensor] = {}
+        self.n_tokens = batch.tokens
+        self.n_embd = self.number("embedding_length")
+        self.n_layer = int(model.loaded_blocks)
+        self.windowed = windowed_blocks(model)
+        self.attention_device: int | None = None
+        self.soft_caps_scores = False
+
+    # hyperparameters
+
+    def number(self, name: str, default: int | None = None) -> int:
+        """Give a hyperparameter that is one whole number."""
+        return int(self.model.number(name, default))
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """Give a hyperparameter that is true or false."""
+        return bool(self.model.raw(name)) if self.model.has(name) else default
+
+    def real(self, name: str, default: float = 0.0) -> float:
+        """Give a hyperparameter that is a real number."""
+        value = self.model.raw(name) if self.model.has(name) else default
+        return float(value) if isinstance(value, int | float) else default
+
+    def of_block(self, name: str, il: int, default: int | None = None) -> int:
+        """Give a hyperparameter of one block."""
+        if default is not None and not self.model.has(name):
+            return default
+        return int(self.model.per_block(name, il))
+
+    def heads_kv(self, il: int) -> int:
+        """Give the heads of K and V of a block."""
+        return int(kv_heads(self.model, il))
+
+    def head(self, part: str, il: int) -> int:
+        """Give the elements of a head's `key` or `value` in a block."""
+        return int(head_length(self.model, part, windowed=il in self.windowed))
+
+    # weights
+
+    def w(self, name: str, il: int | None = None) -> Tensor:
+        """Give a weight that the file must have: `name` as in the file, without the block and without `.weight`."""
+        found = self.opt(name, il)
+        assert found is not None, f"no {name} in block {il}"
+        return found
+
+    def opt(self, name: str, il: int | None = None, suffix: str = "weight") -> Tensor | None:
+        """Give a weight where the file has it."""
+        base = f"{name}.{suffix}" if suffix else name
+        full = base if il is None else f"blk.{il}.{base}"
+        if full not in self._weights:
+            self._weights[full] = self._weight(full)
+        return self._weights[full]
+
+    def bias(self, name: str, il: int | None = None) -> Tensor | None:
+        """Give a bias where the file has it."""
+        return self.opt(name, il, "bias")
+
+    def _weight(self, full: str) -> Tensor | None:
+        row = self._shapes.get(full)
+        return None if row is None else self._made(full, row.type, row.shape, self._device_of(full))
+
+    def _made(self, name: str, kind: str, dims: tuple[int, ...], home: int | None) -> Tensor:
+        made = given(name, kind, *dims)
+        made.home, made.is_weight = home, True
+        return made
+
+    def head_matrix(self) -> Tensor:
+        """Give the output matrix: the embedding once more where the file has none."""
+        own = self.opt("output")
+        if own is not None:
+            return own
+        if "output (tied)" not in self._weights:
+            row = self._shapes["token_embd.weight"]
+            self._weights["output (tied)"] = self._made("token_embd.weight", row.type, row.shape, self._device_of("output"))
+        return self.w_named("output (tied)")
+
+    def w_named(self, name: str) -> Tensor:
+        """Give a weight by the name it is kept under."""
+        found = self._weights[name]
+        assert found is not None
+        return found
+
+    # the order of what is computed
+
+    def expand(self, tensor: Tensor) -> Tensor:
+        """Add a tensor and all that it needs (`ggml_build_forward_expand`)."""
+        if not tensor.seen:
+            tensor.seen = True
+            for operand in tensor.src:
+                if not operand.seen:
+                    self.expand(operand)
+            (self.leafs if tensor.op == NONE else self.nodes).append(tensor)
+        return tensor
+
+    # inputs
+
+    def input(self, name: str, kind: str, *ne: int) -> Tensor:
+        """Give what the host fills in before each run."""
+        made = given(name, kind, *ne)
+        made.is_input = True
+        return made
+
+    def embedding(self) -> Tensor:
+        """Give the embedded tokens (`build_inp_embd`): the host looks them up, and takes embeddings as they come instead."""
+        deepstack = 1 + self.number("n_deepstack_layers", 0)
+        embedded = ops.get_rows(self.w("token_embd"), self.input("inp_tokens", "I32", self.n_tokens), "embd")
+        if deepstack > 1:
+            embedded = ops.pad(embedded, self.n_embd * (deepstack - 1))
+        self.expand(embedded)
+        self.expand(self.input("inp_embd", "F32", self.n_embd * deepstack, self.n_tokens))
+        if deepstack > 1:
+            embedded = ops.view_2d(embedded, self.n_embd, self.n_tokens, embedded.nb[1])
+        if self.real("embedding_scale"):
+            if not embedded.is_contiguous:
+                embedded = ops.cont(embedded)
+            embedded = ops.scale(embedded, "embd")
+        return self.expand(embedded)
+
+    def positions(self, each: int = 1) -> Tensor:
+        """Give the positions of tokens."""
+        return self.input("inp_pos", "I32", self.n_tokens * each)
+
+    def out_ids(self) -> Tensor:
+        """Give which tokens' logits are kept."""
+        return self.input("out_ids", "I32", self.batch.outputs)
+
+    # caches
+
+    def held(self, name: str, il: int, kind: str, *ne: int) -> Tensor:
+        """Give a tensor of a cache or a state, which is where its layer's is."""
+        key = (name, il)
+        if key not in self._held:
+            made = given(f"{name}_l{il}", kind, *ne)
+            made.home = self._layer_device(il)
+            self._held[key] = made
+        return self._held[key]
+
+    # common parts
+
+    def norm(self, cur: Tensor, name: str, il: int | None = None, *, kind: str = "rms", label: str = "") -> Tensor:
+        """Norm, and its weight and bias where the file has them (`build_norm`)."""
+        return self.normed(cur, self.opt(name, il), self.bias(name, il), kind=kind, label=label or name)
+
+    def normed(self, cur: Tensor, weight: Tensor | None, bias: Tensor | None = None, *, kind: str = "rms", label: str = "norm") -> Tensor:
+        """Norm with a weight and a bias that are given."""
+        cur = ops.rms_norm(cur, "norm") if kind == "rms" else ops.norm(cur, "norm")
+        if weight is not None:
+            cur = ops.mul(cur, weight, label)
+        return cur if bias is None else ops.add(cur, bias, label)
+
+    def linear(self, name: str, cur: Tensor, il: int | None = None, label: str = "", *, scale: bool = True) -> Tensor:
+        """A matrix of the model times what is given, and its scale where the file has one (`build_lora_mm`)."""
+        made = ops.mul_mat(self.w(name, il), cur, label or name)
+        factor = self.opt(name, il, "scale") if scale else None
+        return made if factor is None else ops.mul(made, factor, label or name)
+
+    def linear_with_bias(self, name: str, cur: Tensor, il: int | None = None, label: str = "") -> Tensor:
+        """The same with a bias added where the file has one."""
+        made = self.linear(name, cur, il, label)
+        bias = self.bias(name, il)
+        return made if bias is None else ops.add(made, bias, label or name)
+
+    def finish(self, cur: Tensor, *, norm: str = "rms", scaled: int = 0, label: str = "result_norm") -> None:
+        """The norm of what comes out and the logits (`result_norm`, `result_output`); both stay until they are read."""
+        cur = self.norm(cur, "output_norm", kind=norm, label=label)
+        self.logits(cur, scaled=scaled)
+
+    def logits(self, cur: Tensor, *, scaled: int = 0, keep_embedding: bool = True) -> None:
+        """The logits of what is given; `scaled` is how many operations of one element follow (soft caps)."""
+        cur.is_output = keep_embedding
+        made = ops.mul_mat(self.head_matrix(), cur, "result_output")
+        bias, scale = self.bias("output"), self.opt("output", None, "scale")
+        if scale is not None:
+            made = ops.mul(made, scale, "result_output")
+        if bias is not None:
+            made = ops.add(made, bias, "result_output")
+        for step in range(scaled):
+            made = ops.unary(made, "result_output") if step == 1 else ops.scale(made, "result_output")
+        made.is_output = True
+        self.expand(made)
+
+
+def hadamard(cur: Tensor, rotation: Tensor) -> Tensor:
+    """Rows rotated before they are quantised (src/llama-impl.h, `llama_mul_mat_hadamard`)."""
+    size = rotation.ne[0]
+    seen = ops.reshape(cur, size, cur.elements // size)
+    return ops.reshape(ops.mul_mat(rotation, seen), *cur.ne)
+
+
+__all__ = ["Batch", "Builder", "CacheView", "hadamard", "row_size"]

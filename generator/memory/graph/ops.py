@@ -1,0 +1,291 @@
+"""The operations of a compute graph: what shape each gives, and which share memory with an operand.
+
+Source: llama.cpp ggml/src/ggml.c, the function of the same name with `ggml_` before it. Names of results are those the engine prints.
+"""
+
+from __future__ import annotations
+
+from generator.memory.graph.tensor import Shape, Tensor, row_size, shape, strides
+
+F32 = "F32"
+
+# --- the same shape as the operand -----------------------------------------------------------------
+
+
+def like(op: str, a: Tensor, *others: Tensor | None, name: str = "") -> Tensor:
+    """Give what an operation makes of a tensor without changing its shape; the result has no gaps."""
+    return Tensor(op, a.type, a.ne, (a, *(other for other in others if other is not None)), name)
+
+
+def add(a: Tensor, b: Tensor, name: str = "") -> Tensor:
+    """Sum; `b` is repeated over `a`."""
+    return _copying_strides("ADD", a, b, name=name)
+
+
+def sub(a: Tensor, b: Tensor, name: str = "") -> Tensor:
+    """Difference."""
+    return _copying_strides("SUB", a, b, name=name)
+
+
+def mul(a: Tensor, b: Tensor, name: str = "") -> Tensor:
+    """Product element by element; `b` is repeated over `a`."""
+    return _copying_strides("MUL", a, b, name=name)
+
+
+def div(a: Tensor, b: Tensor, name: str = "") -> Tensor:
+    """Quotient element by element."""
+    return _copying_strides("DIV", a, b, name=name)
+
+
+def add_id(a: Tensor, b: Tensor, ids: Tensor, name: str = "") -> Tensor:
+    """Sum with the rows of `b` that `ids` choose."""
+    return _copying_strides("ADD_ID", a, b, ids, name=name)
+
+
+def scale(a: Tensor, name: str = "") -> Tensor:
+    """Product with a number."""
+    return _copying_strides("SCALE", a, name=name)
+
+
+def clamp(a: Tensor, name: str = "") -> Tensor:
+    """Limit to a range."""
+    return _copying_strides("CLAMP", a, name=name)
+
+
+def sqr(a: Tensor, name: str = "") -> Tensor:
+    """Square."""
+    return _copying_strides("SQR", a, name=name)
+
+
+def sqrt(a: Tensor, name: str = "") -> Tensor:
+    """Square root."""
+    return _copying_strides("SQRT", a, name=name)
+
+
+def log(a: Tensor, name: str = "") -> Tensor:
+    """Natural logarithm."""
+    return _copying_strides("LOG", a, name=name)
+
+
+def unary(a: Tensor, name: str = "") -> Tensor:
+    """One of the functions of one element: silu, gelu, relu, sigmoid, tanh, exp, softplus, neg and so on."""
+    return like("UNARY", a, name=name)
+
+
+def rms_norm(a: Tensor, name: str = "") -> Tensor:
+    """Division by the root mean square."""
+    return _copying_strides("RMS_NORM", a, name=name)
+
+
+def norm(a: Tensor, name: str = "") -> Tensor:
+    """Layer norm."""
+    return _copying_strides("NORM", a, name=name)
+
+
+def l2_norm(a: Tensor, name: str = "") -> Tensor:
+    """Division by the length."""
+    return _copying_strides("L2_NORM", a, name=name)
+
+
+def group_norm(a: Tensor, name: str = "") -> Tensor:
+    """Norm of groups."""
+    return _copying_strides("GROUP_NORM", a, name=name)
+
+
+def rope(a: Tensor, positions: Tensor, factors: Tensor | None = None, name: str = "") -> Tensor:
+    """Rotation by position."""
+    return _copying_strides("ROPE", a, positions, *((factors,) if factors is not None else ()), name=name)
+
+
+def soft_max(a: Tensor, mask: Tensor | None = None, sinks: Tensor | None = None, name: str = "") -> Tensor:
+    """Soft maximum of rows."""
+    return _copying_strides("SOFT_MAX", a, *(other for other in (mask, sinks) if other is not None), name=name)
+
+
+def fill(a: Tensor, name: str = "") -> Tensor:
+    """The same number everywhere."""
+    return _copying_strides("FILL", a, name=name)
+
+
+def cumsum(a: Tensor, name: str = "") -> Tensor:
+    """Running sum of rows."""
+    return _copying_strides("CUMSUM", a, name=name)
+
+
+def tri(a: Tensor, name: str = "") -> Tensor:
+    """A triangle of the operand."""
+    return _copying_strides("TRI", a, name=name)
+
+
+# --- other shapes ----------------------------------------------------------------------------------
+
+
+def mul_mat(a: Tensor, b: Tensor, name: str = "") -> Tensor:
+    """Matrix product: of `a` [k, m] and `b` [k, n] gives [m, n] in F32."""
+    return Tensor("MUL_MAT", F32, (a.ne[1], b.ne[1], b.ne[2], b.ne[3]), (a, b), name)
+
+
+def mul_mat_id(experts: Tensor, b: Tensor, ids: Tensor, name: str = "") -> Tensor:
+    """Matrix products with the chosen experts: [m, used, tokens] in F32."""
+    return Tensor("MUL_MAT_ID", F32, (experts.ne[1], ids.ne[0], b.ne[2], 1), (experts, b, ids), name)
+
+
+def get_rows(a: Tensor, ids: Tensor, name: str = "") -> Tensor:
+    """The rows of `a` that `ids` choose, in F32 (in I32 from I32)."""
+    kind = a.type if a.type == "I32" else F32
+    return Tensor("GET_ROWS", kind, (a.ne[0], ids.ne[0], ids.ne[1], ids.ne[2]), (a, ids), name)
+
+
+def set_rows(a: Tensor, b: Tensor, ids: Tensor, name: str = "") -> Tensor:
+    """Rows written into `a`: a view of it."""
+    made = Tensor("SET_ROWS", a.type, a.ne, (b, ids, a), name, a.nb)
+    made.view = a.view or a
+    return made
+
+
+def cpy(a: Tensor, b: Tensor, name: str = "") -> Tensor:
+    """`a` written into `b`: a view of it."""
+    made = Tensor("CPY", b.type, b.ne, (a, b), name, b.nb)
+    made.view = b.view or b
+    return made
+
+
+def cont(a: Tensor, *ne: int, name: str = "") -> Tensor:
+    """A copy without gaps, of another shape where one is given."""
+    return Tensor("CONT", a.type, shape(*ne) if ne else a.ne, (a,), name)
+
+
+def cast(a: Tensor, kind: str, name: str = "") -> Tensor:
+    """A copy of another type; the engine notes it twice among the operands."""
+    made = Tensor("CPY", kind, a.ne, (a,), name)
+    made.src = (a, made)
+    return made
+
+
+def dup(a: Tensor, name: str = "") -> Tensor:
+    """A copy."""
+    return _copying_strides("DUP", a, name=name)
+
+
+def concat(a: Tensor, b: Tensor, dim: int, name: str = "") -> Tensor:
+    """`b` after `a` along a dimension."""
+    ne = list(a.ne)
+    ne[dim] += b.ne[dim]
+    return Tensor("CONCAT", a.type, shape(*ne), (a, b), name)
+
+
+def repeat(a: Tensor, *ne: int, name: str = "") -> Tensor:
+    """A tensor repeated to a shape."""
+    return Tensor("REPEAT", a.type, shape(*ne), (a,), name)
+
+
+def pad(a: Tensor, *more: int, name: str = "") -> Tensor:
+    """Zeros after the end of each dimension."""
+    extra = shape(*more, *(0,) * (4 - len(more)))
+    return Tensor("PAD", a.type, _sum(a.ne, extra), (a,), name)
+
+
+def sum_rows(a: Tensor, name: str = "") -> Tensor:
+    """The sum of each row."""
+    return Tensor("SUM_ROWS", a.type, (1, a.ne[1], a.ne[2], a.ne[3]), (a,), name)
+
+
+def argsort(a: Tensor, name: str = "") -> Tensor:
+    """The order of each row, in I32."""
+    return Tensor("ARGSORT", "I32", a.ne, (a,), name)
+
+
+def argsort_top_k(a: Tensor, count: int, name: str = "") -> Tensor:
+    """The first of the order of each row: a view of the whole order."""
+    order = argsort(a, name)
+    return view(order, (count, order.ne[1], order.ne[2], order.ne[3]), order.nb, name=name)
+
+
+def top_k(a: Tensor, count: int, name: str = "") -> Tensor:
+    """The places of the largest of each row, in I32."""
+    return Tensor("TOP_K", "I32", (count, a.ne[1], a.ne[2], a.ne[3]), (a,), name)
+
+
+def glu(a: Tensor, b: Tensor | None = None, name: str = "") -> Tensor:
+    """A gated unit (swiglu, geglu, reglu, …): of `a` gated by `b`, or of the two halves of `a`."""
+    if b is None:
+        return Tensor("GLU", a.type, (a.ne[0] // 2, a.ne[1], a.ne[2], a.ne[3]), (a,), name)
+    return Tensor("GLU", a.type, a.ne, (a, b), name)
+
+
+def flash_attn(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, sinks: Tensor | None = None, name: str = "") -> Tensor:
+    """Attention in one operation: [v length, heads, tokens, streams] in F32."""
+    others = tuple(other for other in (mask, sinks) if other is not None)
+    return Tensor("FLASH_ATTN_EXT", F32, (v.ne[0], q.ne[2], q.ne[1], q.ne[3]), (q, k, v, *others), name)
+
+
+def ssm_conv(inputs: Tensor, kernel: Tensor, name: str = "") -> Tensor:
+    """The convolution before a state space: [inner, tokens, sequences]."""
+    tokens = inputs.ne[0] - kernel.ne[0] + 1
+    return Tensor("SSM_CONV", F32, (kernel.ne[1], tokens, inputs.ne[2], 1), (inputs, kernel), name)
+
+
+# --- views -----------------------------------------------------------------------------------------
+
+
+def view(a: Tensor, ne: Shape, nb: Shape, op: str = "VIEW", name: str = "") -> Tensor:
+    """A tensor's memory seen with another shape and other strides."""
+    return _view_of(op, a, ne, nb, name)
+
+
+def view_1d(a: Tensor, count: int, name: str = "") -> Tensor:
+    """A run of elements."""
+    return view(a, shape(count), strides(a.type, shape(count)), name=name)
+
+
+def view_2d(a: Tensor, ne0: int, ne1: int, nb1: int, name: str = "") -> Tensor:
+    """Rows `nb1` bytes apart."""
+    return view(a, (ne0, ne1, 1, 1), (a.nb[0], nb1, nb1 * ne1, nb1 * ne1), name=name)
+
+
+def view_3d(a: Tensor, ne0: int, ne1: int, ne2: int, nb1: int, nb2: int, name: str = "") -> Tensor:
+    """Planes `nb2` bytes apart of rows `nb1` bytes apart."""
+    return view(a, (ne0, ne1, ne2, 1), (a.nb[0], nb1, nb2, nb2 * ne2), name=name)
+
+
+def view_4d(a: Tensor, ne: Shape, nb1: int, nb2: int, nb3: int, name: str = "") -> Tensor:
+    """As the others, in four dimensions."""
+    return view(a, ne, (a.nb[0], nb1, nb2, nb3), name=name)
+
+
+def reshape(a: Tensor, *ne: int, name: str = "") -> Tensor:
+    """A tensor without gaps with another shape."""
+    new = shape(*ne)
+    return view(a, new, strides(a.type, new), "RESHAPE", name)
+
+
+def permute(a: Tensor, *axes: int, name: str = "") -> Tensor:
+    """Dimensions in another order: dimension i becomes dimension `axes[i]`."""
+    ne, nb = [0] * 4, [0] * 4
+    for source, target in enumerate(axes):
+        ne[target], nb[target] = a.ne[source], a.nb[source]
+    return view(a, shape(*ne), shape(*nb), "PERMUTE", name)
+
+
+def transpose(a: Tensor, name: str = "") -> Tensor:
+    """The first two dimensions exchanged."""
+    ne, nb = (a.ne[1], a.ne[0], a.ne[2], a.ne[3]), (a.nb[1], a.nb[0], a.nb[2], a.nb[3])
+    return view(a, ne, nb, "TRANSPOSE", name)
+
+
+def _view_of(op: str, a: Tensor, ne: Shape, nb: Shape, name: str) -> Tensor:
+    made = Tensor(op, a.type, ne, (a,), name, nb)
+    made.view = a.view or a
+    return made
+
+
+def _copying_strides(op: str, a: Tensor, *others: Tensor, name: str = "") -> Tensor:
+    """The engine duplicates an operand's shape, not its gaps (`ggml_dup_tensor`)."""
+    return Tensor(op, a.type, a.ne, (a, *others), name)
+
+
+def _sum(a: Shape, b: Shape) -> Shape:
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3])
+
+
+__all__ = [name for name in dir() if not name.startswith("_")] + ["row_size"]
