@@ -6,14 +6,19 @@ sequences), src/llama-kv-cache.cpp (what is read from and written to a cache).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from generator.memory.graph import ops
-from generator.memory.graph.tensor import NONE, Tensor, given
+from generator.memory.graph.tensor import NONE, Count, Tensor, given
 from generator.memory.model import Model
 from generator.memory.rows import head_length, kv_heads
 from generator.memory.windows import windowed_blocks
+from generator.quantity import ONE, Quantity
+
+
+class UnknownGraphError(Exception):
+    """A graph cannot be made because the header has no tensor of the name it is raised with."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,8 +33,8 @@ class CacheView:
     streams: int
     type_k: str
     type_v: str
-    keys: dict[int, int]
-    values: dict[int, int] | None
+    keys: Mapping[int, int]
+    values: Mapping[int, int] | None
     transposed: bool = False
     widest_value: int = 0
     rotates_keys: int = 0
@@ -85,9 +90,9 @@ class Builder:
 
     def number(self, name: str, default: int | None = None) -> int:
         """Give a hyperparameter that is one whole number."""
-        return int(self.model.number(name, default))
+        return Count.of(self.model.number(name, default))
 
-    def flag(self, name: str, default: bool = False) -> bool:
+    def flag(self, name: str, *, default: bool = False) -> bool:
         """Give a hyperparameter that is true or false."""
         return bool(self.model.raw(name)) if self.model.has(name) else default
 
@@ -100,22 +105,23 @@ class Builder:
         """Give a hyperparameter of one block."""
         if default is not None and not self.model.has(name):
             return default
-        return int(self.model.per_block(name, il))
+        return Count.of(self.model.per_block(name, il))
 
     def heads_kv(self, il: int) -> int:
         """Give the heads of K and V of a block."""
-        return int(kv_heads(self.model, il))
+        return Count.of(kv_heads(self.model, il))
 
     def head(self, part: str, il: int) -> int:
         """Give the elements of a head's `key` or `value` in a block."""
-        return int(head_length(self.model, part, windowed=il in self.windowed))
+        return Count.of(head_length(self.model, part, windowed=il in self.windowed))
 
     # weights
 
     def w(self, name: str, il: int | None = None) -> Tensor:
         """Give a weight that the file must have: `name` as in the file, without the block and without `.weight`."""
         found = self.opt(name, il)
-        assert found is not None, f"no {name} in block {il}"
+        if found is None:
+            raise UnknownGraphError(f"{name}.weight" if il is None else f"blk.{il}.{name}.weight")
         return found
 
     def opt(self, name: str, il: int | None = None, suffix: str = "weight") -> Tensor | None:
@@ -146,7 +152,12 @@ class Builder:
         return None if row is None else self._made(full, row.type, row.shape, self._device_of(full))
 
     def _made(self, name: str, kind: str, dims: tuple[int, ...], home: int | None) -> Tensor:
-        made = given(name, kind, *dims)
+        fact = self.model.tensors_fact
+
+        def count(place: int, value: int) -> Count:
+            return Count.lazily(value, lambda: Quantity.read(value, ONE, fact, f"{name}, dimension {place}"))
+
+        made = given(name, kind, *(count(place, value) for place, value in enumerate(dims)))
         made.home, made.is_weight = home, True
         return made
 
