@@ -70,7 +70,7 @@ def _builder(model: Model, layers: Layers, context: Context, settings: Settings,
     def layer_device(il: int) -> int:
         return _index(placement.layer_devices[il], gpus) if settings.kv_offload else gpus
 
-    batch = batch_of(context, settings)
+    batch = batch_of(context, settings, layers)
     views: dict[int, CacheView] = {}
     for cache in layers.caches:
         view = cache_view(model, cache, context, settings)
@@ -84,13 +84,18 @@ def _index(device: int, gpus: int) -> int:
     return gpus if device == HOST else device
 
 
-def batch_of(context: Context, settings: Settings) -> Batch:
-    """Give the batch of the worst case: a micro-batch, in whole shares of the sequences, and the outputs that a program reserves."""
+def batch_of(context: Context, settings: Settings, layers: Layers) -> Batch:
+    """Give the batch of the worst case: a micro-batch, in whole shares of the sequences, and the outputs that a program reserves.
+
+    States have a row a sequence (src/llama-model.cpp, `create_memory`), and copies for a draft where it can be taken back.
+    """
     sequences = int(context.sequences)
     asked = min(int(context.total_cells), int(context.n_ubatch))
     tokens = -(-asked // sequences) * sequences
     unified = int(context.streams) == 1
-    return Batch(tokens, sequences, min(asked, outputs_of(context, settings)), unified, settings.flash_attn != "off")
+    outputs = min(asked, outputs_of(context, settings))
+    rollback = settings.rollback_depth if layers.rolls_back else 0
+    return Batch(tokens, sequences, outputs, unified, settings.flash_attn != "off", state_rows=sequences, rollback=rollback)
 
 
 def outputs_of(context: Context, settings: Settings) -> int:

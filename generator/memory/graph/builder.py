@@ -38,7 +38,10 @@ class CacheView:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The worst case that the engine reserves for: tokens of a micro-batch, sequences, and tokens whose logits are kept."""
+    """The worst case that the engine reserves for: tokens of a micro-batch, sequences, and tokens whose logits are kept.
+
+    `state_rows` are the rows of a recurrent state, `rollback` the tokens that a draft can be taken back by.
+    """
 
     tokens: int
     sequences: int
