@@ -114,9 +114,9 @@ class Builder:
 
     # weights
 
-    def w(self, name: str, il: int | None = None) -> Tensor:
+    def w(self, name: str, il: int | None = None, suffix: str = "weight") -> Tensor:
         """Give a weight that the file must have: `name` as in the file, without the block and without `.weight`."""
-        found = self.opt(name, il)
+        found = self.opt(name, il, suffix)
         assert found is not None, f"no {name} in block {il}"
         return found
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from generator.memory.graph import ops
 from generator.memory.graph.builder import Builder
 from generator.memory.graph.tensor import Tensor
+from generator.memory.states import state_of
 
 
 class StateInput:
@@ -23,6 +24,12 @@ class StateInput:
         self.copy = b.input("rs_s_copy", "I32", rows)
         self.main = ops.view_1d(self.copy, sequences)
         self.extra = ops.view_1d(self.copy, rows - sequences)
+
+
+def state_widths(b: Builder, il: int) -> tuple[int, int]:
+    """Give the elements of a row of both parts of a block's state, r and s."""
+    state = state_of(b.model, (il,))[0]
+    return int(state.r), int(state.s)
 
 
 def held_state(b: Builder, part: str, il: int, elements: int) -> Tensor:
