@@ -121,9 +121,9 @@ class Builder:
         return found
 
     def opt(self, name: str, il: int | None = None, suffix: str = "weight") -> Tensor | None:
-        """Give a weight where the file has it."""
-        base = f"{name}.{suffix}" if suffix else name
-        full = base if il is None else f"blk.{il}.{base}"
+        """Give a weight where the file has it; some are written without a suffix (`ssm_a`)."""
+        bare = name if il is None else f"blk.{il}.{name}"
+        full = f"{bare}.{suffix}" if suffix and not (suffix == "weight" and bare in self._shapes) else bare
         if full not in self._weights:
             self._weights[full] = self._weight(full)
         return self._weights[full]
