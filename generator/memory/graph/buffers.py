@@ -64,7 +64,7 @@ def _size(tensor: Tensor) -> int:
 
 
 def _builder(model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int) -> Builder:
-    where = {placed.tensor.name: _index(placed.device, gpus) for placed in placement.tensors}
+    where = {placed.tensor.name: _index(placed.device, gpus) for placed in placement.tensors[::-1]}  # a tied embedding's own place first
     where["output"] = _index(placement.output_device, gpus)
 
     def layer_device(il: int) -> int:
