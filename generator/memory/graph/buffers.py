@@ -67,13 +67,13 @@ def _size(tensor: Tensor) -> int:
 def _builder(
     model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int, *, flash: bool
 ) -> Builder:
-    where = {placed.tensor.name: _index(placed.device, gpus) for placed in placement.tensors}
+    where = {placed.tensor.name: _index(placed.device, gpus) for placed in placement.tensors[::-1]}  # a tied embedding's own place first
     where["output"] = _index(placement.output_device, gpus)
 
     def layer_device(il: int) -> int:
         return _index(placement.layer_devices[il], gpus) if settings.kv_offload else gpus
 
-    batch = batch_of(context, settings, flash=flash)
+    batch = batch_of(context, settings, layers, flash=flash)
     views: dict[int, CacheView] = {}
     for cache in layers.caches:
         view = cache_view(model, cache, context, settings)
@@ -87,16 +87,19 @@ def _index(device: int, gpus: int) -> int:
     return gpus if device == HOST else device
 
 
-def batch_of(context: Context, settings: Settings, *, flash: bool) -> Batch:
+def batch_of(context: Context, settings: Settings, layers: Layers, *, flash: bool) -> Batch:
     """Give the batch of the worst case: a micro-batch, in whole shares of the sequences, and the outputs that a program reserves.
 
+    States have a row a sequence (src/llama-model.cpp, `create_memory`), and copies for a draft where it can be taken back.
     Source: src/llama-context.cpp, `sched_reserve` and `graph_reserve`.
     """
     asked = smallest([context.total_cells, context.n_ubatch]).without_unit(TOKEN, "one row a token of the micro-batch")
+    sequences = Count.of(context.sequences)
     tokens = (asked / context.sequences).rounded_up() * context.sequences
     outputs = smallest([asked, outputs_of(context, settings)])
     unified = int(context.streams) == 1
-    return Batch(Count.of(tokens), Count.of(context.sequences), Count.of(outputs), unified, flash)
+    rollback = settings.rollback_depth if layers.rolls_back else 0
+    return Batch(Count.of(tokens), sequences, Count.of(outputs), unified, flash, state_rows=sequences, rollback=rollback)
 
 
 def outputs_of(context: Context, settings: Settings) -> Quantity:

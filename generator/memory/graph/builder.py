@@ -43,7 +43,10 @@ class CacheView:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The worst case that the engine reserves for: tokens of a micro-batch, sequences, and tokens whose logits are kept."""
+    """The worst case that the engine reserves for: tokens of a micro-batch, sequences, and tokens whose logits are kept.
+
+    `state_rows` are the rows of a recurrent state, `rollback` the tokens that a draft can be taken back by.
+    """
 
     tokens: int
     sequences: int
@@ -117,17 +120,17 @@ class Builder:
 
     # weights
 
-    def w(self, name: str, il: int | None = None) -> Tensor:
+    def w(self, name: str, il: int | None = None, suffix: str = "weight") -> Tensor:
         """Give a weight that the file must have: `name` as in the file, without the block and without `.weight`."""
-        found = self.opt(name, il)
+        found = self.opt(name, il, suffix)
         if found is None:
-            raise UnknownGraphError(f"{name}.weight" if il is None else f"blk.{il}.{name}.weight")
+            raise UnknownGraphError(f"{name}.{suffix}" if il is None else f"blk.{il}.{name}.{suffix}")
         return found
 
     def opt(self, name: str, il: int | None = None, suffix: str = "weight") -> Tensor | None:
-        """Give a weight where the file has it."""
-        base = f"{name}.{suffix}" if suffix else name
-        full = base if il is None else f"blk.{il}.{base}"
+        """Give a weight where the file has it; some are written without a suffix (`ssm_a`)."""
+        bare = name if il is None else f"blk.{il}.{name}"
+        full = f"{bare}.{suffix}" if suffix and not (suffix == "weight" and bare in self._shapes) else bare
         if full not in self._weights:
             self._weights[full] = self._weight(full)
         return self._weights[full]

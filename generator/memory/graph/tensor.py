@@ -81,7 +81,9 @@ class Tensor:
 
     @property
     def nbytes(self) -> int:
-        """Bytes from its first element to its last."""
+        """Bytes from its first element to its last, 0 where it has none."""
+        if 0 in self.ne:
+            return 0
         per_block, block_bytes = block(self.type)
         if per_block == 1:
             return block_bytes + sum((count - 1) * stride for count, stride in zip(self.ne, self.nb, strict=True))
