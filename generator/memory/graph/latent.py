@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from generator.memory.graph.builder import Builder
 from generator.memory.graph.decoder import Inputs
+from generator.memory.graph.indexed import indexed
 from generator.memory.graph.latent_attention import latent_attention
 from generator.memory.graph.stack import feed_forward_part, stack
 from generator.memory.graph.tensor import Tensor
@@ -41,6 +42,8 @@ GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
     {
         "deepseek2": deepseek2,
         "mistral4": deepseek2,
+        "deepseek32": indexed,
+        "glm-dsa": indexed,
     }
 )
 """Architectures and what makes their graph."""

@@ -84,7 +84,12 @@ def queries(b: Builder, cur: Tensor, il: int) -> Tensor:
     """Q of all heads, from one matrix or by way of a short row."""
     if b.opt("attn_q", il) is not None:
         return b.linear("attn_q", cur, il, "q")
-    return b.linear("attn_q_b", short_query(b, cur, il), il, "q")
+    return queries_of(b, short_query(b, cur, il), il)
+
+
+def queries_of(b: Builder, short: Tensor, il: int) -> Tensor:
+    """Q of all heads, of a short row that was made before."""
+    return b.linear("attn_q_b", short, il, "q")
 
 
 def short_query(b: Builder, cur: Tensor, il: int) -> Tensor:

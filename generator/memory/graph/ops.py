@@ -225,6 +225,11 @@ def ssm_conv(inputs: Tensor, kernel: Tensor, name: str = "") -> Tensor:
     return Tensor("SSM_CONV", F32, (kernel.ne[1], tokens, inputs.ne[2], 1), (inputs, kernel), name)
 
 
+def lightning_indexer(q: Tensor, k: Tensor, weights: Tensor, mask: Tensor, name: str = "") -> Tensor:
+    """The scores of an indexer: [tokens cached, tokens, 1, streams] in F32."""
+    return Tensor("LIGHTNING_INDEXER", F32, (k.ne[2], q.ne[2], 1, q.ne[3]), (q, k, weights, mask), name)
+
+
 # --- views -----------------------------------------------------------------------------------------
 
 
