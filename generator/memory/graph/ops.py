@@ -253,6 +253,11 @@ def linear_attn(op: str, k: Tensor, *others: Tensor, name: str = "") -> Tensor:
     return Tensor(op, F32, shape(head * heads, tokens + head * others[-1].ne[1]), (k, *others), name)
 
 
+def lightning_indexer(q: Tensor, k: Tensor, weights: Tensor, mask: Tensor, name: str = "") -> Tensor:
+    """The scores of an indexer: [tokens cached, tokens, 1, streams] in F32."""
+    return Tensor("LIGHTNING_INDEXER", F32, (k.ne[2], q.ne[2], 1, q.ne[3]), (q, k, weights, mask), name)
+
+
 # --- views -----------------------------------------------------------------------------------------
 
 
