@@ -25,7 +25,7 @@ class AttentionInput:
 
 
 def attention_input(b: Builder, cache: CacheView, *, values: bool = True, mask_flash: bool | None = None) -> AttentionInput:
-    """Make the inputs of one cache (`build_attn_inp_kv`); without `values` those of a cache of K alone."""
+    """Make the inputs of one cache (`build_attn_inp_kv`); without `values` those of a cache of K alone, which is not rotated."""
     n, flash = b.n_tokens, b.batch.flash if mask_flash is None else mask_flash
     k_idxs = b.input("attn_inp_k_idxs", "I64", n)
     v_idxs = None
@@ -34,7 +34,7 @@ def attention_input(b: Builder, cache: CacheView, *, values: bool = True, mask_f
     mask = b.input("attn_inp_kq_mask", "F16" if flash else "F32", cache.cells, n // cache.streams, 1, cache.streams)
     rotations = [
         b.input(f"attn_inp_{part}_rot", "F32", size, size) if size else None
-        for part, size in (("k", cache.rotates_keys), ("v", cache.rotates_values if values else 0))
+        for part, size in (("k", cache.rotates_keys if values else 0), ("v", cache.rotates_values if values else 0))
     ]
     return AttentionInput(cache, k_idxs, v_idxs, mask, *rotations)
 
@@ -43,7 +43,7 @@ def write_k(b: Builder, given: AttentionInput, k: Tensor, il: int) -> Tensor:
     """Store the rows of K of a micro-batch (`cpy_k`)."""
     cache = given.cache
     row = k.ne[0] * k.ne[1]
-    held = b.held("cache_k", il, cache.type_k, cache.keys[il], cache.cells, cache.streams)
+    held = b.held(f"{cache.label}cache_k", il, cache.type_k, cache.keys[il], cache.cells, cache.streams)
     rows = ops.view_2d(k, row, k.ne[2], k.nb[2])
     if cache.streams > 1:
         held = ops.reshape(held, row, cache.cells * cache.streams)
@@ -70,12 +70,12 @@ def write_v(b: Builder, given: AttentionInput, v: Tensor, il: int) -> Tensor:
 def _v_of(b: Builder, cache: CacheView, il: int) -> Tensor:
     assert cache.values is not None
     width = cache.widest_value if cache.transposed else cache.values[il]
-    return b.held("cache_v", il, cache.type_v, width, cache.cells, cache.streams)
+    return b.held(f"{cache.label}cache_v", il, cache.type_v, width, cache.cells, cache.streams)
 
 
 def read_k(b: Builder, cache: CacheView, il: int, head: int, heads: int) -> Tensor:
     """Give all rows of K that a micro-batch may look at (`get_k`)."""
-    held = b.held("cache_k", il, cache.type_k, cache.keys[il], cache.cells, cache.streams)
+    held = b.held(f"{cache.label}cache_k", il, cache.type_k, cache.keys[il], cache.cells, cache.streams)
     row = row_size(held.type, held.ne[0])
     return ops.view_4d(held, (head, heads, cache.cells, cache.streams), row_size(held.type, head), row, row * cache.cells)
 

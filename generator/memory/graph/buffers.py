@@ -71,11 +71,10 @@ def _builder(model: Model, layers: Layers, context: Context, settings: Settings,
         return _index(placement.layer_devices[il], gpus) if settings.kv_offload else gpus
 
     batch = batch_of(context, settings, layers)
-    views: dict[int, CacheView] = {}
-    for cache in layers.caches:
-        view = cache_view(model, cache, context, settings)
-        views.update(dict.fromkeys(cache.blocks, view))
+    made = [cache_view(model, cache, context, settings) for cache in layers.caches]
+    views = {block: view for cache, view in zip(layers.caches, made, strict=True) for block in cache.blocks}
     builder = Builder(model, batch, views, where.get, layer_device)
+    builder.every_cache = tuple(made)
     builder.attention_device = None if settings.kv_offload else gpus
     return builder
 

@@ -21,7 +21,8 @@ class CacheView:
     """One attention cache as a graph sees it: `cells` of one stream, `streams`, types, and the rows of each block in elements.
 
     `values` is None for a cache without V. Rows of V are all `widest_value` where V is transposed, which is without flash attention.
-    `rotates_keys` and `rotates_values` are the sizes of the rotation before quantised rows, 0 for none.
+    `rotates_keys` and `rotates_values` are the sizes of the rotation before quantised rows, 0 for none. `label` tells caches of the
+    same block apart.
     """
 
     cells: int
@@ -34,6 +35,7 @@ class CacheView:
     widest_value: int = 0
     rotates_keys: int = 0
     rotates_values: int = 0
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class Builder:
         layer_device: Callable[[int], int],
     ) -> None:
         self.model, self.batch, self.caches = model, batch, caches
+        self.every_cache: tuple[CacheView, ...] = tuple(dict.fromkeys(caches.values()))
         self.arch = model.architecture
         self.leafs: list[Tensor] = []
         self.nodes: list[Tensor] = []

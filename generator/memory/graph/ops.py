@@ -241,6 +241,11 @@ def gated_delta_net(q: Tensor, k: Tensor, v: Tensor, gate: Tensor, beta: Tensor,
     return Tensor("GATED_DELTA_NET", F32, ne, (q, k, v, gate, beta, state), name)
 
 
+def lightning_indexer(q: Tensor, k: Tensor, weights: Tensor, mask: Tensor, name: str = "") -> Tensor:
+    """The scores of an indexer: [tokens cached, tokens, 1, streams] in F32."""
+    return Tensor("LIGHTNING_INDEXER", F32, (k.ne[2], q.ne[2], 1, q.ne[3]), (q, k, weights, mask), name)
+
+
 # --- views -----------------------------------------------------------------------------------------
 
 
