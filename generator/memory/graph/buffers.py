@@ -73,7 +73,7 @@ def _builder(model: Model, layers: Layers, context: Context, settings: Settings,
     batch = batch_of(context, settings, layers)
     made = [cache_view(model, cache, context, settings) for cache in layers.caches]
     views = {block: view for cache, view in zip(layers.caches, made, strict=True) for block in cache.blocks}
-    builder = Builder(model, batch, views, where.get, layer_device)
+    builder = Builder(model, batch, views, where.get, layer_device, lambda il: _index(placement.layer_devices[il], gpus))
     builder.every_cache = tuple(made)
     builder.attention_device = None if settings.kv_offload else gpus
     return builder

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from generator.memory.graph.tensor import Shape, Tensor, row_size, shape, strides
+from generator.memory.graph.tensor import Shape, Tensor, shape, strides
 
 F32 = "F32"
 
@@ -307,6 +307,3 @@ def _copying_strides(op: str, a: Tensor, *others: Tensor, name: str = "") -> Ten
 
 def _sum(a: Shape, b: Shape) -> Shape:
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3])
-
-
-__all__ = [name for name in dir() if not name.startswith("_")] + ["row_size"]
