@@ -75,7 +75,7 @@ def _builder(model: Model, layers: Layers, context: Context, settings: Settings,
     for cache in layers.caches:
         view = cache_view(model, cache, context, settings)
         views.update(dict.fromkeys(cache.blocks, view))
-    builder = Builder(model, batch, views, where.get, layer_device)
+    builder = Builder(model, batch, views, where.get, layer_device, lambda il: _index(placement.layer_devices[il], gpus))
     builder.attention_device = None if settings.kv_offload else gpus
     return builder
 

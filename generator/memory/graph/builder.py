@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from generator.memory.graph import ops
-from generator.memory.graph.tensor import NONE, Tensor, given, row_size
+from generator.memory.graph.tensor import NONE, Tensor, given
 from generator.memory.model import Model
 from generator.memory.rows import head_length, kv_heads
 from generator.memory.windows import windowed_blocks
@@ -64,12 +64,13 @@ class Builder:
         caches: dict[int, CacheView],
         device_of: Callable[[str], int | None],
         layer_device: Callable[[int], int],
+        weight_device: Callable[[int], int],
     ) -> None:
         self.model, self.batch, self.caches = model, batch, caches
         self.arch = model.architecture
         self.leafs: list[Tensor] = []
         self.nodes: list[Tensor] = []
-        self._device_of, self._layer_device = device_of, layer_device
+        self._device_of, self._layer_device, self._weight_device = device_of, layer_device, weight_device
         self._weights: dict[str, Tensor | None] = {}
         self._shapes = {tensor.name: tensor for tensor in model.tensors}
         self._held: dict[tuple[str, int], Tensor] = {}
@@ -124,6 +125,17 @@ class Builder:
         if full not in self._weights:
             self._weights[full] = self._weight(full)
         return self._weights[full]
+
+    def shared(self, name: str, il: int) -> Tensor | None:
+        """Give a weight outside the blocks that every block reads, on the device of this one: each device has one of its own."""
+        full, row = f"{name}.weight", self._shapes.get(f"{name}.weight")
+        if row is None:
+            return None
+        device = self._weight_device(il)
+        key = f"{full} on {device}"
+        if key not in self._weights:
+            self._weights[key] = self._made(full, row.type, row.shape, device)
+        return self._weights[key]
 
     def bias(self, name: str, il: int | None = None) -> Tensor | None:
         """Give a bias where the file has it."""
@@ -259,6 +271,3 @@ def hadamard(cur: Tensor, rotation: Tensor) -> Tensor:
     size = rotation.ne[0]
     seen = ops.reshape(cur, size, cur.elements // size)
     return ops.reshape(ops.mul_mat(rotation, seen), *cur.ne)
-
-
-__all__ = ["Batch", "Builder", "CacheView", "hadamard", "row_size"]

@@ -5,7 +5,7 @@ Source: llama.cpp ggml/src/ggml.c, the function of the same name with `ggml_` be
 
 from __future__ import annotations
 
-from generator.memory.graph.tensor import Shape, Tensor, row_size, shape, strides
+from generator.memory.graph.tensor import Shape, Tensor, shape, strides
 
 F32 = "F32"
 
@@ -291,6 +291,3 @@ def _copying_strides(op: str, a: Tensor, *others: Tensor, name: str = "") -> Ten
 
 def _sum(a: Shape, b: Shape) -> Shape:
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3])
-
-
-__all__ = [name for name in dir() if not name.startswith("_")] + ["row_size"]

@@ -31,14 +31,22 @@ IN_PLACE = frozenset(
 class Tensor:
     """One tensor. `home` is the device that already holds it (a weight, a cache), None for one that the graph has to make room for.
 
-    `view` is the tensor whose memory it shows. `is_weight` are those of the model, `is_input` those the host fills in, and
-    `pinned` is a device a tensor is computed on whatever the scheduler would choose.
+    `view` is the tensor whose memory it shows. `is_weight` are those of the model, `is_input` those the host fills in, `is_output`
+    those that stay until they are read, and `pinned` is the device a tensor is computed on whatever the scheduler would choose. The
+    scheduler sets `device`; the allocator keeps its own account in the rest.
     """
 
     __slots__ = (
-        *("home", "is_input", "is_output", "is_weight", "name", "ne", "nb", "op", "pinned", "src", "type", "view"),
-        *("device", "seen", "size", "children", "views", "held", "address", "place"),
+        *("device", "home", "is_input", "is_output", "is_weight", "name", "nb", "ne", "op", "pinned", "seen", "src", "type", "view"),
+        *("address", "children", "held", "place", "size", "views"),
     )
+
+    address: int
+    children: int
+    held: bool
+    place: int
+    size: int
+    views: int
 
     def __init__(self, op: str, kind: str, ne: Shape, src: tuple[Tensor, ...] = (), name: str = "", nb: Shape | None = None) -> None:
         self.op, self.type, self.ne, self.src, self.name = op, kind, ne, src, name
@@ -48,7 +56,6 @@ class Tensor:
         self.is_weight = self.is_input = self.is_output = self.seen = False
         self.pinned: int | None = None
         self.device: int | None = None
-        self.size = 0
 
     @property
     def nbytes(self) -> int:
