@@ -67,8 +67,9 @@ def _size(tensor: Tensor) -> int:
 def _builder(
     model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int, *, flash: bool
 ) -> Builder:
-    where = {placed.tensor.name: _index(placed.device, gpus) for placed in placement.tensors[::-1]}  # a tied embedding's own place first
-    where["output"] = _index(placement.output_device, gpus)
+    places = [(placed.tensor.name, _index(placed.device, gpus)) for placed in placement.tensors]
+    where = dict(reversed(places))  # a tied embedding's own place, before that of its copy for the head
+    where["output"] = dict(places).get("token_embd.weight", gpus)
 
     def layer_device(il: int) -> int:
         return _index(placement.layer_devices[il], gpus) if settings.kv_offload else gpus

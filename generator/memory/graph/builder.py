@@ -269,7 +269,7 @@ class Builder:
         self.logits(cur, scaled=scaled)
 
     def logits(self, cur: Tensor, *, scaled: int = 0, keep_embedding: bool = True) -> None:
-        """The logits of what is given; `scaled` is how many operations of one element follow (soft caps)."""
+        """The logits of what is given; `scaled` is how many operations of one element follow: a scale, the three of a soft cap, or both."""
         cur.is_output = keep_embedding
         made = ops.mul_mat(self.head_matrix(), cur, "result_output")
         bias, scale = self.bias("output"), self.opt("output", None, "scale")
@@ -278,7 +278,7 @@ class Builder:
         if bias is not None:
             made = ops.add(made, bias, "result_output")
         for step in range(scaled):
-            made = ops.unary(made, "result_output") if step == 1 else ops.scale(made, "result_output")
+            made = ops.unary(made, "result_output") if scaled > 1 and step == scaled - 2 else ops.scale(made, "result_output")
         made.is_output = True
         self.expand(made)
 

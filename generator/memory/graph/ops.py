@@ -199,6 +199,11 @@ def sum_rows(a: Tensor, name: str = "") -> Tensor:
     return Tensor("SUM_ROWS", a.type, (1, a.ne[1], a.ne[2], a.ne[3]), (a,), name)
 
 
+def mean(a: Tensor, name: str = "") -> Tensor:
+    """The mean of each row."""
+    return Tensor("MEAN", F32, (1, a.ne[1], a.ne[2], a.ne[3]), (a,), name)
+
+
 def argsort(a: Tensor, name: str = "") -> Tensor:
     """The order of each row, in I32."""
     return Tensor("ARGSORT", "I32", a.ne, (a,), name)
