@@ -33,8 +33,8 @@ def convolved(b: Builder, given: StateInput, mixed: Tensor, il: int) -> Tensor:
     return inputs
 
 
-def delta(b: Builder, held: Tensor, parts: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]) -> Tensor:
-    """A gated delta net of Q, K, V, gate, beta and state, whose new state is kept (`build_recurrent_attn`)."""
+def delta(b: Builder, held: Tensor, parts: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor], *, flat: bool = False) -> Tensor:
+    """A gated delta net of Q, K, V, gate, beta and state, whose new state is kept (`build_recurrent_attn`), in one run where `flat`."""
     v, state, keep = parts[2], parts[5], b.batch.rollback > 0
     length, heads, tokens, sequences = v.ne
     copies = b.batch.rollback + 1
@@ -49,7 +49,7 @@ def delta(b: Builder, held: Tensor, parts: tuple[Tensor, Tensor, Tensor, Tensor,
         into = ops.view_3d(held, size, sequences, written, held.nb[1], b.batch.state_rows * held.nb[1])
     else:
         new = ops.view_4d(made, state.ne, *(row_size(made.type, length * part) for part in (1, length, length * heads)), name="new_state")
-        into = ops.view_2d(held, held.ne[0], sequences, held.nb[1])
+        into = ops.view_1d(held, held.ne[0] * sequences) if flat else ops.view_2d(held, held.ne[0], sequences, held.nb[1])
     b.expand(ops.cpy(new, into))
     return out
 
