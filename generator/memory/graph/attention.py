@@ -194,16 +194,29 @@ def _scores(b: Builder, q: Tensor, k: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def project(
-    b: Builder, cur: Tensor, il: int, head_q: int, heads_q: int, head_k: int, heads_k: int, head_v: int, heads_v: int
+    b: Builder,
+    cur: Tensor,
+    il: int,
+    head_q: int,
+    heads_q: int,
+    head_k: int,
+    heads_k: int,
+    head_v: int,
+    heads_v: int,
+    *,
+    flat: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Q, K and V of a micro-batch, from one matrix or from three (`build_qkv`): [length, heads, tokens] each."""
+    """Q, K and V of a micro-batch, from one matrix or from three (`build_qkv`): [length, heads, tokens] each, or whole rows if `flat`."""
     n = b.n_tokens
-    clamped = bool(b.real("attention.clamp_kqv"))
+    clamped = bool(b.real("attention.clamp_kqv")) and not flat
     if b.opt("attn_qkv", il) is not None:
         qkv = _fused(b, cur, il)
         if clamped:
             qkv = ops.clamp(qkv, "wqkv_clamped")
         sizes = ((head_q, heads_q, "Qcur"), (head_k, heads_k, "Kcur"), (head_v, heads_v, "Vcur"))
+        if flat:
+            rows = [ops.cont(ops.view_2d(qkv, head * heads, n, qkv.nb[1]), name=label) for head, heads, label in sizes]
+            return rows[0], rows[1], rows[2]
         parts = [ops.view_3d(qkv, head, heads, n, row_size(qkv.type, head), qkv.nb[1], label) for head, heads, label in sizes]
         return parts[0], parts[1], parts[2]
     made = []
@@ -216,7 +229,7 @@ def project(
         if clamped:
             part = ops.clamp(part, f"{label}_clamped")
         made.append((part, head, heads, label))
-    q, k, v = (ops.reshape(part, head, heads, n, name=label) for part, head, heads, label in made)
+    q, k, v = (part if flat else ops.reshape(part, head, heads, n, name=label) for part, head, heads, label in made)
     return q, k, v
 
 

@@ -204,6 +204,11 @@ def sum_rows(a: Tensor, name: str = "") -> Tensor:
     return Tensor("SUM_ROWS", a.type, (1, a.ne[1], a.ne[2], a.ne[3]), (a,), name)
 
 
+def mean(a: Tensor, name: str = "") -> Tensor:
+    """The mean of each row."""
+    return Tensor("MEAN", F32, (1, a.ne[1], a.ne[2], a.ne[3]), (a,), name)
+
+
 def argsort(a: Tensor, name: str = "") -> Tensor:
     """The order of each row, in I32."""
     return Tensor("ARGSORT", "I32", a.ne, (a,), name)
@@ -244,6 +249,18 @@ def gated_delta_net(q: Tensor, k: Tensor, v: Tensor, gate: Tensor, beta: Tensor,
     length, heads, tokens, sequences = v.ne
     ne = (length * heads, tokens * sequences + copies * length * sequences, 1, 1)
     return Tensor("GATED_DELTA_NET", F32, ne, (q, k, v, gate, beta, state), name)
+
+
+def ssm_scan(states: Tensor, x: Tensor, dt: Tensor, a: Tensor, b: Tensor, c: Tensor, ids: Tensor, kept: int, name: str = "") -> Tensor:
+    """The scan of a state space: what it gives for each token, and after that `kept` states of each sequence, in one row."""
+    state = states.ne[0] * states.ne[1] * states.ne[2] * ids.ne[0]
+    return Tensor("SSM_SCAN", F32, shape(x.elements + kept * state), (states, x, dt, a, b, c, ids), name)
+
+
+def linear_attn(op: str, k: Tensor, *others: Tensor, name: str = "") -> Tensor:
+    """RWKV_WKV6, RWKV_WKV7 or GATED_LINEAR_ATTN: a row for each token, then the new states; the last operand is the old states."""
+    head, heads, tokens = k.ne[:3]
+    return Tensor(op, F32, shape(head * heads, tokens + head * others[-1].ne[1]), (k, *others), name)
 
 
 def lightning_indexer(q: Tensor, k: Tensor, weights: Tensor, mask: Tensor, name: str = "") -> Tensor:
