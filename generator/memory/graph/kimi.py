@@ -37,7 +37,7 @@ def bailing3(b: Builder) -> None:
     """Ling 3, whose latent attention has a gate a head. A draft head reads all tokens, so those that are kept are chosen last."""
     cur = b.embedding()
     states, inputs, out_ids = StateInput(b), Inputs(b), b.out_ids()
-    positions = b.positions(4 if b.has_sections() else 1)
+    positions = b.positions(4 if _has_sections(b) else 1)
 
     def attention(cur: Tensor, il: int) -> Tensor:
         if il not in b.caches:
@@ -53,6 +53,12 @@ def bailing3(b: Builder) -> None:
     cur = b.norm(cur, "output_norm", label="h_nextn")
     cur.is_output = True
     b.logits(ops.get_rows(cur, out_ids, "result_norm"))
+
+
+def _has_sections(b: Builder) -> bool:
+    """Tell whether heads are rotated by several positions (src/llama-hparams.cpp, `use_mrope`)."""
+    sections = b.model.raw("rope.dimension_sections") if b.model.has("rope.dimension_sections") else ()
+    return isinstance(sections, list | tuple) and all(sections[:2]) and bool(sections)
 
 
 def _unrotated(b: Builder, given: AttentionInput, cur: Tensor, il: int, out: str | None) -> Tensor:
