@@ -185,6 +185,19 @@ def _expert_units(b: Builder, cur: Tensor, chosen: Tensor, il: int, suffix: str,
     return ops.sqr(made, "ffn_moe_relu_sqr") if unit == "relu_sqr" else made
 
 
+SMALLEST_LIMIT = 1e-6
+"""A limit of gated units up to this is none (src/llama-graph.cpp)."""
+
+
+def limits(b: Builder, name: str, il: int) -> bool:
+    """Tell whether the header limits a block's gated units, by `swiglu_clamp_exp` or `swiglu_clamp_shexp`."""
+    if not b.model.has(name):
+        return False
+    stated = b.model.raw(name)
+    limit = stated[il] if isinstance(stated, list | tuple) else stated
+    return isinstance(limit, int | float) and limit > SMALLEST_LIMIT
+
+
 def situ(gated: Tensor, up: Tensor, *, limited: bool) -> Tensor:
     """Kimi K3's unit: a bent gate times its sigmoid, times the other half, which is bent too where `limited` (LLM_FFN_SITU)."""
     bent = ops.scale(ops.unary(ops.scale(gated)))

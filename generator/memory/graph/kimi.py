@@ -49,7 +49,15 @@ def bailing3(b: Builder) -> None:
         made = ops.mul(ops.reshape(made, head, heads, b.n_tokens), gate)
         return b.linear("attn_output", ops.cont(made, head * heads, b.n_tokens), il, scale=False)
 
-    cur = stack(b, cur, out_ids, attention, feed_forward_part(b), whole=True)
+    def limited(cur: Tensor, il: int) -> Tensor:
+        shared = feed_forward.limits(b, "swiglu_clamp_shexp", il)
+        if b.opt("ffn_gate_inp", il) is None:
+            return feed_forward.dense(b, cur, il, clamped=shared)
+        gating, clamped = GATINGS[b.number("expert_gating_func")], feed_forward.limits(b, "swiglu_clamp_exp", il)
+        made = feed_forward.experts(b, cur, il, gating=gating, normalised=b.flag("expert_weights_norm"), clamped=clamped)
+        return ops.add(made, feed_forward.dense(b, cur, il, suffix="_shexp", clamped=shared), "ffn_out")
+
+    cur = stack(b, cur, out_ids, attention, limited, whole=True)
     cur = b.norm(cur, "output_norm", label="h_nextn")
     cur.is_output = True
     b.logits(ops.get_rows(cur, out_ids, "result_norm"))
