@@ -25,7 +25,7 @@ class AttentionInput:
 
 
 def attention_input(b: Builder, cache: CacheView, *, values: bool = True, mask_flash: bool | None = None) -> AttentionInput:
-    """Make the inputs of one cache (`build_attn_inp_kv`); without `values` those of a cache of K alone."""
+    """Make the inputs of one cache (`build_attn_inp_kv`); without `values` those of a cache of K alone, which is not rotated."""
     n, flash = b.n_tokens, b.batch.flash if mask_flash is None else mask_flash
     k_idxs = b.input("attn_inp_k_idxs", "I64", n)
     v_idxs = None
@@ -34,7 +34,7 @@ def attention_input(b: Builder, cache: CacheView, *, values: bool = True, mask_f
     mask = b.input("attn_inp_kq_mask", "F16" if flash else "F32", cache.cells, n // cache.streams, 1, cache.streams)
     rotations = [
         b.input(f"attn_inp_{part}_rot", "F32", size, size) if size else None
-        for part, size in (("k", cache.rotates_keys), ("v", cache.rotates_values if values else 0))
+        for part, size in (("k", cache.rotates_keys if values else 0), ("v", cache.rotates_values if values else 0))
     ]
     return AttentionInput(cache, k_idxs, v_idxs, mask, *rotations)
 
@@ -43,7 +43,7 @@ def write_k(b: Builder, given: AttentionInput, k: Tensor, il: int) -> Tensor:
     """Store the rows of K of a micro-batch (`cpy_k`)."""
     cache = given.cache
     row = k.ne[0] * k.ne[1]
-    held = b.held("cache_k", il, cache.type_k, cache.keys[il], cache.cells, cache.streams)
+    held = b.held(f"{cache.label}cache_k", il, cache.type_k, cache.keys[il], cache.cells, cache.streams)
     rows = ops.view_2d(k, row, k.ne[2], k.nb[2])
     if cache.streams > 1:
         held = ops.reshape(held, row, cache.cells * cache.streams)
@@ -70,12 +70,12 @@ def write_v(b: Builder, given: AttentionInput, v: Tensor, il: int) -> Tensor:
 def _v_of(b: Builder, cache: CacheView, il: int) -> Tensor:
     assert cache.values is not None
     width = cache.widest_value if cache.transposed else cache.values[il]
-    return b.held("cache_v", il, cache.type_v, width, cache.cells, cache.streams)
+    return b.held(f"{cache.label}cache_v", il, cache.type_v, width, cache.cells, cache.streams)
 
 
 def read_k(b: Builder, cache: CacheView, il: int, head: int, heads: int) -> Tensor:
     """Give all rows of K that a micro-batch may look at (`get_k`)."""
-    held = b.held("cache_k", il, cache.type_k, cache.keys[il], cache.cells, cache.streams)
+    held = b.held(f"{cache.label}cache_k", il, cache.type_k, cache.keys[il], cache.cells, cache.streams)
     row = row_size(held.type, held.ne[0])
     return ops.view_4d(held, (head, heads, cache.cells, cache.streams), row_size(held.type, head), row, row * cache.cells)
 
@@ -194,16 +194,29 @@ def _scores(b: Builder, q: Tensor, k: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def project(
-    b: Builder, cur: Tensor, il: int, head_q: int, heads_q: int, head_k: int, heads_k: int, head_v: int, heads_v: int
+    b: Builder,
+    cur: Tensor,
+    il: int,
+    head_q: int,
+    heads_q: int,
+    head_k: int,
+    heads_k: int,
+    head_v: int,
+    heads_v: int,
+    *,
+    flat: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Q, K and V of a micro-batch, from one matrix or from three (`build_qkv`): [length, heads, tokens] each."""
+    """Q, K and V of a micro-batch, from one matrix or from three (`build_qkv`): [length, heads, tokens] each, or whole rows if `flat`."""
     n = b.n_tokens
-    clamped = bool(b.real("attention.clamp_kqv"))
+    clamped = bool(b.real("attention.clamp_kqv")) and not flat
     if b.opt("attn_qkv", il) is not None:
         qkv = _fused(b, cur, il)
         if clamped:
             qkv = ops.clamp(qkv, "wqkv_clamped")
         sizes = ((head_q, heads_q, "Qcur"), (head_k, heads_k, "Kcur"), (head_v, heads_v, "Vcur"))
+        if flat:
+            rows = [ops.cont(ops.view_2d(qkv, head * heads, n, qkv.nb[1]), name=label) for head, heads, label in sizes]
+            return rows[0], rows[1], rows[2]
         parts = [ops.view_3d(qkv, head, heads, n, row_size(qkv.type, head), qkv.nb[1], label) for head, heads, label in sizes]
         return parts[0], parts[1], parts[2]
     made = []
@@ -216,7 +229,7 @@ def project(
         if clamped:
             part = ops.clamp(part, f"{label}_clamped")
         made.append((part, head, heads, label))
-    q, k, v = (ops.reshape(part, head, heads, n, name=label) for part, head, heads, label in made)
+    q, k, v = (part if flat else ops.reshape(part, head, heads, n, name=label) for part, head, heads, label in made)
     return q, k, v
 
 

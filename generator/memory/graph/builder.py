@@ -6,14 +6,19 @@ sequences), src/llama-kv-cache.cpp (what is read from and written to a cache).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from generator.memory.graph import ops
-from generator.memory.graph.tensor import NONE, Tensor, given
+from generator.memory.graph.tensor import NONE, Count, Tensor, given
 from generator.memory.model import Model
 from generator.memory.rows import head_length, kv_heads
 from generator.memory.windows import windowed_blocks
+from generator.quantity import ONE, Quantity
+
+
+class UnknownGraphError(Exception):
+    """A graph cannot be made because the header has no tensor of the name it is raised with."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,19 +26,21 @@ class CacheView:
     """One attention cache as a graph sees it: `cells` of one stream, `streams`, types, and the rows of each block in elements.
 
     `values` is None for a cache without V. Rows of V are all `widest_value` where V is transposed, which is without flash attention.
-    `rotates_keys` and `rotates_values` are the sizes of the rotation before quantised rows, 0 for none.
+    `rotates_keys` and `rotates_values` are the sizes of the rotation before quantised rows, 0 for none. `label` tells caches of the
+    same block apart.
     """
 
     cells: int
     streams: int
     type_k: str
     type_v: str
-    keys: dict[int, int]
-    values: dict[int, int] | None
+    keys: Mapping[int, int]
+    values: Mapping[int, int] | None
     transposed: bool = False
     widest_value: int = 0
     rotates_keys: int = 0
     rotates_values: int = 0
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +77,7 @@ class Builder:
         weight_device: Callable[[int], int],
     ) -> None:
         self.model, self.batch, self.caches = model, batch, caches
+        self.every_cache: tuple[CacheView, ...] = tuple(dict.fromkeys(caches.values()))
         self.arch = model.architecture
         self.leafs: list[Tensor] = []
         self.nodes: list[Tensor] = []
@@ -88,9 +96,9 @@ class Builder:
 
     def number(self, name: str, default: int | None = None) -> int:
         """Give a hyperparameter that is one whole number."""
-        return int(self.model.number(name, default))
+        return Count.of(self.model.number(name, default))
 
-    def flag(self, name: str, default: bool = False) -> bool:
+    def flag(self, name: str, *, default: bool = False) -> bool:
         """Give a hyperparameter that is true or false."""
         return bool(self.model.raw(name)) if self.model.has(name) else default
 
@@ -103,22 +111,23 @@ class Builder:
         """Give a hyperparameter of one block."""
         if default is not None and not self.model.has(name):
             return default
-        return int(self.model.per_block(name, il))
+        return Count.of(self.model.per_block(name, il))
 
     def heads_kv(self, il: int) -> int:
         """Give the heads of K and V of a block."""
-        return int(kv_heads(self.model, il))
+        return Count.of(kv_heads(self.model, il))
 
     def head(self, part: str, il: int) -> int:
         """Give the elements of a head's `key` or `value` in a block."""
-        return int(head_length(self.model, part, windowed=il in self.windowed))
+        return Count.of(head_length(self.model, part, windowed=il in self.windowed))
 
     # weights
 
     def w(self, name: str, il: int | None = None, suffix: str = "weight") -> Tensor:
         """Give a weight that the file must have: `name` as in the file, without the block and without `.weight`."""
         found = self.opt(name, il, suffix)
-        assert found is not None, f"no {name} in block {il}"
+        if found is None:
+            raise UnknownGraphError(f"{name}.{suffix}" if il is None else f"blk.{il}.{name}.{suffix}")
         return found
 
     def opt(self, name: str, il: int | None = None, suffix: str = "weight") -> Tensor | None:
@@ -149,7 +158,12 @@ class Builder:
         return None if row is None else self._made(full, row.type, row.shape, self._device_of(full))
 
     def _made(self, name: str, kind: str, dims: tuple[int, ...], home: int | None) -> Tensor:
-        made = given(name, kind, *dims)
+        fact = self.model.tensors_fact
+
+        def count(place: int, value: int) -> Count:
+            return Count.lazily(value, lambda: Quantity.read(value, ONE, fact, f"{name}, dimension {place}"))
+
+        made = given(name, kind, *(count(place, value) for place, value in enumerate(dims)))
         made.home, made.is_weight = home, True
         return made
 
@@ -255,7 +269,7 @@ class Builder:
         self.logits(cur, scaled=scaled)
 
     def logits(self, cur: Tensor, *, scaled: int = 0, keep_embedding: bool = True) -> None:
-        """The logits of what is given; `scaled` is how many operations of one element follow (soft caps)."""
+        """The logits of what is given; `scaled` is how many operations of one element follow: a scale, the three of a soft cap, or both."""
         cur.is_output = keep_embedding
         made = ops.mul_mat(self.head_matrix(), cur, "result_output")
         bias, scale = self.bias("output"), self.opt("output", None, "scale")
@@ -264,7 +278,7 @@ class Builder:
         if bias is not None:
             made = ops.add(made, bias, "result_output")
         for step in range(scaled):
-            made = ops.unary(made, "result_output") if step == 1 else ops.scale(made, "result_output")
+            made = ops.unary(made, "result_output") if scaled > 1 and step == scaled - 2 else ops.scale(made, "result_output")
         made.is_output = True
         self.expand(made)
 

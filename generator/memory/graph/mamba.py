@@ -84,9 +84,7 @@ def plamo2(b: Builder, given: StateInput, cur: Tensor, il: int) -> Tensor:
     x = _convolved(b, m, conv, x, il, flat=True)
     mixed = b.linear("ssm_x", x, il, "mamba_bcdt_proj")
     parts = (("ssm_b_norm", m.state), ("ssm_c_norm", m.state), ("ssm_dt_norm", b.w("ssm_dt", il).ne[0]))
-    at_b, at_c, dt = (
-        b.norm(ops.view_3d(mixed, width, m.tokens, m.sequences, mixed.nb[1], mixed.nb[2]), name, il) for name, width in parts
-    )
+    at_b, at_c, dt = (b.norm(ops.view_3d(mixed, width, m.tokens, m.sequences, mixed.nb[1], mixed.nb[2]), name, il) for name, width in parts)
     dt = _with_bias(b, b.linear("ssm_dt", dt, il), il, "mamba_dt_proj")
     a = ops.reshape(b.w("ssm_a", il), 1, m.heads, name="mamba_A")
     x = ops.view_4d(x, shape, m.head * ELEMENT, m.inner * ELEMENT, m.inner * m.tokens * ELEMENT)

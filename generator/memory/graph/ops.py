@@ -199,6 +199,11 @@ def sum_rows(a: Tensor, name: str = "") -> Tensor:
     return Tensor("SUM_ROWS", a.type, (1, a.ne[1], a.ne[2], a.ne[3]), (a,), name)
 
 
+def mean(a: Tensor, name: str = "") -> Tensor:
+    """The mean of each row."""
+    return Tensor("MEAN", F32, (1, a.ne[1], a.ne[2], a.ne[3]), (a,), name)
+
+
 def argsort(a: Tensor, name: str = "") -> Tensor:
     """The order of each row, in I32."""
     return Tensor("ARGSORT", "I32", a.ne, (a,), name)
@@ -251,6 +256,11 @@ def linear_attn(op: str, k: Tensor, *others: Tensor, name: str = "") -> Tensor:
     """RWKV_WKV6, RWKV_WKV7 or GATED_LINEAR_ATTN: a row for each token, then the new states; the last operand is the old states."""
     head, heads, tokens = k.ne[:3]
     return Tensor(op, F32, shape(head * heads, tokens + head * others[-1].ne[1]), (k, *others), name)
+
+
+def lightning_indexer(q: Tensor, k: Tensor, weights: Tensor, mask: Tensor, name: str = "") -> Tensor:
+    """The scores of an indexer: [tokens cached, tokens, 1, streams] in F32."""
+    return Tensor("LIGHTNING_INDEXER", F32, (k.ne[2], q.ne[2], 1, q.ne[3]), (q, k, weights, mask), name)
 
 
 # --- views -----------------------------------------------------------------------------------------

@@ -6,10 +6,12 @@ innermost first, as the engine has them; strides and sizes are bytes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from math import prod
 
 from generator.gguf.types import block
+from generator.quantity import Quantity
 
 Shape = tuple[int, int, int, int]
 
@@ -26,6 +28,26 @@ IN_PLACE = frozenset(
     }
 )
 """Operations that may write over an operand (ggml/src/ggml-alloc.c, `ggml_op_can_inplace`)."""
+
+
+class Count(int):
+    """A whole number that knows what it counts, so that a shape made of it does: `quantity` gives the number with its derivation."""
+
+    quantity: Callable[[], Quantity]
+
+    @staticmethod
+    def of(quantity: Quantity) -> Count:
+        """Give the count of a quantity."""
+        made = Count(int(quantity))
+        made.quantity = lambda: quantity
+        return made
+
+    @staticmethod
+    def lazily(value: int, quantity: Callable[[], Quantity]) -> Count:
+        """Give a count whose quantity is made when it is asked for."""
+        made = Count(value)
+        made.quantity = quantity
+        return made
 
 
 class Tensor:
