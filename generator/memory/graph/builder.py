@@ -279,9 +279,7 @@ class Builder:
         cur = self.norm(cur, "output_norm", kind=norm, label=label)
         self.logits(cur, scaled=scaled)
 
-    def logits(
-        self, cur: Tensor, *, scaled: int = 0, keep_embedding: bool = True, after: Callable[[Tensor], Tensor] | None = None
-    ) -> None:
+    def logits(self, cur: Tensor, *, scaled: int = 0, keep_embedding: bool = True, after: Callable[[Tensor], Tensor] | None = None) -> None:
         """The logits of what is given; `scaled` is how many operations of one element follow: a scale, the three of a soft cap, or both.
 
         `after` is what else becomes of them.

@@ -187,20 +187,14 @@ def qkv(b: Builder, cur: Tensor, il: int, *, kind: str = "rms", normed: bool = T
     heads, heads_kv = b.of_block("attention.head_count", il), b.heads_kv(il)
     head_k, head_v = b.head("key", il), b.head("value", il)
     sizes = (head_k, heads, head_k, heads_kv, head_v, heads_kv)
-    if kind == "rms" and _norms_whole_rows(b, il, head_k):
+    if _norms_whole_rows(b, il, head_k):
         q, k, v = project(b, cur, il, *sizes, flat=True)
         q, k = normed_heads(b, q, k, il, kind=kind)
         n = b.n_tokens
         return ops.reshape(q, head_k, heads, n), ops.reshape(k, head_k, heads_kv, n), ops.reshape(v, head_v, heads_kv, n)
     q, k, v = project(b, cur, il, *sizes)
-    if not normed:
-        return q, k, v
-    if _norms_whole_rows(b, il, head_k):
-        n = b.n_tokens
-        q, k = ops.reshape(q, head_k * heads, n), ops.reshape(k, head_k * heads_kv, n)
+    if normed:
         q, k = normed_heads(b, q, k, il, kind=kind)
-        return ops.reshape(q, head_k, heads, n), ops.reshape(k, head_k, heads_kv, n), v
-    q, k = normed_heads(b, q, k, il, kind=kind)
     return q, k, v
 
 

@@ -36,8 +36,9 @@ def dense(b: Builder, cur: Tensor, il: int, *, suffix: str = "", gate: str = "pa
         made = gated
         for step in range(steps):
             made = ops.unary(made, "ffn_act") if step == 0 else ops.sqr(made, "ffn_sqr")
-        if b.opt("ffn_act", il, "scales") is not None:
-            made = ops.div(made, b.w_named(f"blk.{il}.ffn_act.scales"), "ffn_act")
+        scales = b.opt("ffn.act", il, "scales")
+        if scales is not None:
+            made = ops.div(made, scales, "ffn_act")
     if b.opt("ffn_sub_norm", il) is not None:
         made = b.norm(made, "ffn_sub_norm", il)
     return _with_extras(b, made, down_name, il, "ffn_down") if b.opt(down_name, il) is not None else made
@@ -87,7 +88,17 @@ def experts(
     if scaled is None:
         scaled = b.real("expert_weights_scale") not in {0.0, 1.0}
     weights, chosen = route(
-        b, cur, il, gating=gating, normalised=normalised, scaled=scaled, logits=logits, selected=selected, router=router, used=used, count=count
+        b,
+        cur,
+        il,
+        gating=gating,
+        normalised=normalised,
+        scaled=scaled,
+        logits=logits,
+        selected=selected,
+        router=router,
+        used=used,
+        count=count,
     )
     cur = ops.reshape(cur, n_embd, 1, n)
     if weight_first:
