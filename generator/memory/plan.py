@@ -12,7 +12,7 @@ from generator.memory.context import Context, context_of
 from generator.memory.flash import is_on, settled
 from generator.memory.graph.buffers import Engine, compute_buffers
 from generator.memory.graph.builder import UnknownGraphError
-from generator.memory.graph.terms import peak_bytes
+from generator.memory.graph.terms import Buffer, buffer_of
 from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
 from generator.memory.placement import HOST, Placement, place
@@ -23,12 +23,17 @@ from generator.quantity import BYTE, Quantity, total
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """One device's memory as quantities in bytes, each with its derivation."""
+    """One device's memory as quantities in bytes, each with its derivation; `buffer` is what `compute` consists of."""
 
     weights: Quantity
     kv: Quantity
     recurrent: Quantity
-    compute: Quantity
+    buffer: Buffer
+
+    @property
+    def compute(self) -> Quantity:
+        """The compute buffer."""
+        return self.buffer.size
 
     @property
     def total(self) -> Quantity:
@@ -138,7 +143,7 @@ def make_plan(model: Model, settings: Settings, *, gpus: int = 1, build: str | N
 
 def _compute(
     model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
-) -> tuple[list[Quantity], str | None]:
+) -> tuple[list[Buffer], str | None]:
     """Give the compute buffer of each device, the host's last, and the tensor that a graph would need and the header does not have."""
     words = [
         *(f"what device {index}'s buffer holds at its fullest" for index in range(engine.gpus)),
@@ -147,11 +152,11 @@ def _compute(
     try:
         peaks = compute_buffers(model, layers, context, settings, placement, engine, flash=flash)
     except UnknownGraphError as error:
-        return [declared_reserve()] * engine.gpus + [Quantity.constant(0, BYTE, "not known")], str(error)
-    return [peak_bytes(peak, model, text) for peak, text in zip(peaks, words, strict=True)], None
+        return [Buffer(declared_reserve())] * engine.gpus + [Buffer(Quantity.constant(0, BYTE, "not known"))], str(error)
+    return [buffer_of(peak, model, text) for peak, text in zip(peaks, words, strict=True)], None
 
 
-def _terms(settings: Settings, layers: Layers, context: Context, placement: Placement, device: int, compute: Quantity) -> Terms:
+def _terms(settings: Settings, layers: Layers, context: Context, placement: Placement, device: int, compute: Buffer) -> Terms:
     """Give one device's terms: a block's cache and state are where the block is, on the host with --no-kv-offload."""
     words = "in host memory" if device == HOST else f"on device {device}"
     cache = caches_bytes(layers.caches, (settings.type_k, settings.type_v), settings, context, placement, device)

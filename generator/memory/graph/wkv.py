@@ -11,7 +11,7 @@ from types import MappingProxyType
 from generator.memory.graph import feed_forward, ops
 from generator.memory.graph.builder import Builder
 from generator.memory.graph.states import StateInput, by_sequence, held_state, read_state
-from generator.memory.graph.tensor import Tensor, row_size
+from generator.memory.graph.tensor import Tensor
 
 Mixer = Callable[["Mixing", Tensor, Tensor, int], Tensor]
 
