@@ -24,7 +24,9 @@ class AttentionInput:
     v_rotation: Tensor | None
 
 
-def attention_input(b: Builder, cache: CacheView, *, values: bool = True, mask_flash: bool | None = None) -> AttentionInput:
+def attention_input(
+    b: Builder, cache: CacheView, *, values: bool = True, mask_flash: bool | None = None, rotated: bool = True
+) -> AttentionInput:
     """Make the inputs of one cache (`build_attn_inp_kv`); without `values` those of a cache of K alone, which is not rotated."""
     n, flash = b.n_tokens, b.batch.flash if mask_flash is None else mask_flash
     k_idxs = b.input("attn_inp_k_idxs", "I64", n)
@@ -36,7 +38,7 @@ def attention_input(b: Builder, cache: CacheView, *, values: bool = True, mask_f
     if flash and in_f32:
         mask = ops.cast(mask, "F16", "attn_inp_kq_mask")
     rotations = [
-        b.input(f"attn_inp_{part}_rot", "F32", size, size) if size else None
+        b.input(f"attn_inp_{part}_rot", "F32", size, size) if size and rotated else None
         for part, size in (("k", cache.rotates_keys if values else 0), ("v", cache.rotates_values if values else 0))
     ]
     return AttentionInput(cache, k_idxs, v_idxs, mask, *rotations)

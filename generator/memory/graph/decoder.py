@@ -17,12 +17,12 @@ from generator.memory.graph.tensor import Tensor
 
 
 class Inputs:
-    """The inputs of every cache, by the blocks that have rows in it."""
+    """The inputs of every cache, by the blocks that have rows in it; with rotations of quantised rows or without."""
 
-    def __init__(self, b: Builder) -> None:
+    def __init__(self, b: Builder, *, rotated: bool = True) -> None:
         made: dict[int, AttentionInput] = {}
         for cache in dict.fromkeys(b.caches.values()):
-            made[id(cache)] = attention_input(b, cache, values=cache.values is not None)
+            made[id(cache)] = attention_input(b, cache, values=cache.values is not None, rotated=rotated)
         self._of = {block: made[id(cache)] for block, cache in b.caches.items()}
 
     def of(self, il: int) -> AttentionInput:

@@ -10,6 +10,7 @@ from math import prod
 
 from generator.gguf.types import block
 from generator.memory.backends import CUDA, attends
+from generator.memory.graph.left_to_host import left_to_host
 from generator.memory.graph.tensor import Tensor, row_size
 
 ROW_PADDING = 512
@@ -22,8 +23,10 @@ def computes(backend: str, host: int) -> Callable[[int, Tensor], bool]:
     """Give the rule that tells whether a device computes a node; the host computes everything."""
 
     def rule(device: int, node: Tensor) -> bool:
-        if device == host or node.op != "FLASH_ATTN_EXT":
+        if device == host:
             return True
+        if node.op != "FLASH_ATTN_EXT":
+            return not left_to_host(backend, node)
         q, k, v = node.src[:3]
         return attends(backend, k.ne[0], v.ne[0], q.ne[2] // k.ne[2], (k.type.lower(), v.type.lower()))
 
