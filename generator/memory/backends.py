@@ -43,3 +43,34 @@ def computes(backend: str, model: Model, tensor: Tensor) -> bool:
         sizes = {96, 128, 256} if backend == CUDA else {128, 256}
         return int(model.number("ssm.state_size")) in sizes and head % 16 == 0
     return backend == CUDA and state == 16 and head == 1 and heads % 128 == 0
+
+
+# --- flash attention -------------------------------------------------------------------------------
+
+ATTENDED_BY_CUDA = frozenset({"f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0"})
+ATTENDED_BY_VULKAN = ATTENDED_BY_CUDA | {"iq4_nl"}
+
+EQUAL_HEADS = frozenset({40, 64, 72, 80, 96, 112, 128, 256})
+"""Lengths of K for which CUDA's kernels want a V of the same length."""
+
+GROUPED_HEADS = {192: (128, 8), 320: (256, 32), 512: (512, 2), 576: (512, 2)}
+"""Lengths of K for which they want a certain length of V, and query heads in groups of so many for each head of K."""
+
+
+def attends(backend: str, key: int, value: int, group: int, types: tuple[str, str]) -> bool:
+    """Tell whether a backend computes flash attention for heads of these lengths, `group` query heads a head of K, and cache types.
+
+    Source: ggml/src/ggml-cuda/fattn.cu, `ggml_cuda_get_best_fattn_kernel` (a build with all pairs of types);
+    ggml/src/ggml-vulkan/ggml-vulkan.cpp, `ggml_backend_vk_device_supports_op`. Other backends are taken to.
+    """
+    if backend == VULKAN:
+        even = not key % 8 and not value % 8
+        return even and ATTENDED_BY_VULKAN.issuperset(types) and (types[0] == "bf16") == (types[1] == "bf16")
+    if backend != CUDA:
+        return True
+    if not ATTENDED_BY_CUDA.issuperset(types):
+        return False
+    if key in EQUAL_HEADS:
+        return value == key
+    wanted, groups = GROUPED_HEADS.get(key, (0, 1))
+    return value == wanted and group >= 2 and group % groups == 0  # noqa: PLR2004

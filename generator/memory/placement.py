@@ -29,7 +29,9 @@ HOST = -1
 HEAD_BEFORE_INPUT = frozenset({"gemma3n", "gemma4"})
 """Architectures that make a tied output head first, so that the embedding is loaded again whatever the buffers (src/models/gemma4.cpp)."""
 
-FIRST_LAYER = frozenset({"token_embd_norm", "per_layer_model_proj", "per_layer_proj_norm"})
+FIRST_LAYER = frozenset(
+    {"token_embd_norm", "per_layer_model_proj", "per_layer_proj_norm", "rope_freqs", "rope_factors_long", "rope_factors_short"}
+)
 """Tensors outside the blocks that go with the first one (src/llama-arch.cpp, LLM_TENSOR_INFOS), by the name before `.weight`."""
 
 _BACKENDS = "CUDA|ROCm|Vulkan|SYCL|MTL|Metal|RPC|CANN|MUSA|OpenCL"

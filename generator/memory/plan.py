@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from generator.memory import kv_cache, recurrent
 from generator.memory.architectures import layers_of
 from generator.memory.backends import backend_of
-from generator.memory.compute import declared_reserve, graph_inputs
+from generator.memory.compute import declared_reserve
 from generator.memory.context import Context, context_of
+from generator.memory.flash import is_on
+from generator.memory.graph.buffers import compute_buffers
+from generator.memory.graph.builder import UnknownGraphError
+from generator.memory.graph.terms import peak_bytes
 from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
 from generator.memory.placement import HOST, Placement, place
 from generator.memory.refusals import refuse, refuse_cache
 from generator.memory.settings import Settings
-from generator.quantity import Quantity, total
+from generator.quantity import BYTE, Quantity, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Terms:
 class Device:
     """One device's memory in bytes; `terms` are the same figures with their derivations.
 
-    `compute` is the engine's own fitting margin on a device until it is derived, and the graph's inputs on the host.
+    `compute` is the peak of the worst-case graph on the device.
     """
 
     name: str
@@ -59,7 +63,7 @@ class Device:
 
     @property
     def compute(self) -> int:
-        """Bytes kept for working buffers."""
+        """Bytes of working buffers: activations, logits, masks, copies of weights on their way."""
         return int(self.terms.compute)
 
     @property
@@ -88,7 +92,8 @@ class Draft:
 class Plan:
     """What a run would allocate: the host, each GPU in order, and the draft context where one is asked for.
 
-    `n_ctx` are the cells of all streams, `n_ctx_seq` those one sequence can use.
+    `n_ctx` are the cells of all streams, `n_ctx_seq` those one sequence can use. `unknown_graph` names the tensor without which a graph
+    cannot be made for the header; the engine's margin then stands for compute.
     """
 
     model: Model
@@ -101,6 +106,7 @@ class Plan:
     host: Device
     gpus: tuple[Device, ...]
     draft: Draft | None
+    unknown_graph: str | None = None
 
     @property
     def n_ctx(self) -> int:
@@ -121,10 +127,27 @@ def make_plan(model: Model, settings: Settings, *, gpus: int = 1, build: str | N
     context = context_of(model, settings)
     refuse_cache(layers, settings, context, backend if gpus else None)
     placement = place(model, settings, gpus, draft_head=settings.loads_draft_head, backend=backend)
-    host = Device("host", _terms(settings, layers, context, placement, HOST, graph_inputs(model, layers, context, settings)))
-    devices = tuple(Device(f"gpu{index}", _terms(settings, layers, context, placement, index, declared_reserve())) for index in range(gpus))
+    flash = is_on(model, layers, settings, placement, backend)
+    compute, unknown = _compute(model, layers, context, settings, placement, gpus, backend, flash=flash)
+    host = Device("host", _terms(settings, layers, context, placement, HOST, compute[gpus]))
+    devices = tuple(Device(f"gpu{index}", _terms(settings, layers, context, placement, index, compute[index])) for index in range(gpus))
     draft = draft_of(layers, settings, context, placement, gpus)
-    return Plan(model, settings, settings.program, build, backend, context, placement, host, devices, draft)
+    return Plan(model, settings, settings.program, build, backend, context, placement, host, devices, draft, unknown)
+
+
+def _compute(
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int, backend: str, *, flash: bool
+) -> tuple[list[Quantity], str | None]:
+    """Give the compute buffer of each device, the host's last, and the tensor that a graph would need and the header does not have."""
+    words = [
+        *(f"what device {index}'s buffer holds at its fullest" for index in range(gpus)),
+        "what the host's buffer holds at its fullest",
+    ]
+    try:
+        peaks = compute_buffers(model, layers, context, settings, placement, gpus, backend, flash=flash)
+    except UnknownGraphError as error:
+        return [declared_reserve()] * gpus + [Quantity.constant(0, BYTE, "not known")], str(error)
+    return [peak_bytes(peak, model, text) for peak, text in zip(peaks, words, strict=True)], None
 
 
 def _terms(settings: Settings, layers: Layers, context: Context, placement: Placement, device: int, compute: Quantity) -> Terms:

@@ -194,23 +194,29 @@ def _scores(b: Builder, q: Tensor, k: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def project(
-    b: Builder, cur: Tensor, il: int, head_q: int, heads_q: int, head_k: int, heads_k: int, head_v: int, heads_v: int
+    b: Builder,
+    cur: Tensor,
+    il: int,
+    head_q: int,
+    heads_q: int,
+    head_k: int,
+    heads_k: int,
+    head_v: int,
+    heads_v: int,
+    *,
+    flat: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Q, K and V of a micro-batch, from one matrix or from three (`build_qkv`): [length, heads, tokens] each."""
+    """Q, K and V of a micro-batch, from one matrix or from three (`build_qkv`): [length, heads, tokens] each, or whole rows if `flat`."""
     n = b.n_tokens
-    clamped = bool(b.real("attention.clamp_kqv"))
+    clamped = bool(b.real("attention.clamp_kqv")) and not flat
     if b.opt("attn_qkv", il) is not None:
-        qkv = b.linear("attn_qkv", cur, il, "wqkv")
-        biases = [b.bias(name, il) for name in ("attn_q", "attn_k", "attn_v")]
-        fused = b.bias("attn_qkv", il)
-        if fused is not None:
-            qkv = ops.add(qkv, fused, "wqkv_b")
-        elif all(biases):
-            q, k, v = (bias for bias in biases if bias is not None)
-            qkv = ops.add(qkv, ops.concat(ops.concat(q, k, 0), v, 0), "wqkv_b")
+        qkv = _fused(b, cur, il)
         if clamped:
             qkv = ops.clamp(qkv, "wqkv_clamped")
         sizes = ((head_q, heads_q, "Qcur"), (head_k, heads_k, "Kcur"), (head_v, heads_v, "Vcur"))
+        if flat:
+            rows = [ops.cont(ops.view_2d(qkv, head * heads, n, qkv.nb[1]), name=label) for head, heads, label in sizes]
+            return rows[0], rows[1], rows[2]
         parts = [ops.view_3d(qkv, head, heads, n, row_size(qkv.type, head), qkv.nb[1], label) for head, heads, label in sizes]
         return parts[0], parts[1], parts[2]
     made = []
@@ -223,5 +229,25 @@ def project(
         if clamped:
             part = ops.clamp(part, f"{label}_clamped")
         made.append((part, head, heads, label))
-    q, k, v = (ops.reshape(part, head, heads, n, name=label) for part, head, heads, label in made)
+    q, k, v = (part if flat else ops.reshape(part, head, heads, n, name=label) for part, head, heads, label in made)
     return q, k, v
+
+
+def project_flat(b: Builder, cur: Tensor, il: int, widths: tuple[int, int, int]) -> list[Tensor]:
+    """Q, K and V of a micro-batch as rows without heads (`build_qkv` that does not reshape): [width, tokens] each."""
+    if b.opt("attn_qkv", il) is None:
+        return [b.linear_with_bias(name, cur, il) for name in ("attn_q", "attn_k", "attn_v")]
+    qkv = _fused(b, cur, il)
+    return [ops.cont(ops.view_2d(qkv, width, b.n_tokens, qkv.nb[1])) for width in widths]
+
+
+def _fused(b: Builder, cur: Tensor, il: int) -> Tensor:
+    """Q, K and V from one matrix, with one bias or three."""
+    qkv = b.linear("attn_qkv", cur, il, "wqkv")
+    fused, *biases = (b.bias(name, il) for name in ("attn_qkv", "attn_q", "attn_k", "attn_v"))
+    if fused is not None:
+        return ops.add(qkv, fused, "wqkv_b")
+    q, k, v = biases
+    if q is None or k is None or v is None:
+        return qkv
+    return ops.add(qkv, ops.concat(ops.concat(q, k, 0), v, 0), "wqkv_b")

@@ -17,13 +17,14 @@ from generator.memory.graph.allocate import Peak, allocate
 from generator.memory.graph.builder import Batch, Builder, CacheView
 from generator.memory.graph.decoder import decoder
 from generator.memory.graph.schedule import COPIES, Devices, schedule
-from generator.memory.graph.tensor import Tensor
+from generator.memory.graph.tensor import Count, Tensor
 from generator.memory.kv_cache import cells_of
 from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
 from generator.memory.placement import HOST, Placement
 from generator.memory.rows import head_length
 from generator.memory.settings import Settings
+from generator.quantity import ONE, TOKEN, Quantity, smallest
 
 ALIGNMENT = 128
 """Bytes to which a device aligns a tensor (ggml/src/ggml-cuda/ggml-cuda.cu)."""
@@ -38,18 +39,18 @@ GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
 
 
 def compute_buffers(
-    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int, backend: str
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int, backend: str, *, flash: bool
 ) -> list[Peak]:
     """Give the peak of each device's compute buffer, in the order of devices, the host's last."""
-    builder = _builder(model, layers, context, settings, placement, gpus)
+    builder = _builder(model, layers, context, settings, placement, gpus, flash=flash)
     GRAPHS.get(model.architecture, decoder)(builder)
     offloads = settings.op_offload and backend not in backends.TAKES_NOTHING_OVER
-    devices = Devices(host=gpus, offloads=offloads, copies=COPIES if works_as_pipeline(model, settings, placement, gpus) else 1)
+    devices = Devices(host=gpus, offloads=offloads, copies=COPIES if works_as_pipeline(settings, placement, gpus) else 1)
     planned = schedule(builder.leafs, builder.nodes, devices)
     return allocate(planned.leafs, planned.nodes, [*(ALIGNMENT,) * gpus, HOST_ALIGNMENT], _size)
 
 
-def works_as_pipeline(model: Model, settings: Settings, placement: Placement, gpus: int) -> bool:
+def works_as_pipeline(settings: Settings, placement: Placement, gpus: int) -> bool:
     """Tell whether devices work on several micro-batches at once, for which each input is kept several times.
 
     Source: src/llama-context.cpp, `pipeline_parallel`: all layers on several devices, and nothing placed by hand.
@@ -63,17 +64,20 @@ def _size(tensor: Tensor) -> int:
     return tensor.nbytes
 
 
-def _builder(model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int) -> Builder:
-    where = {placed.tensor.name: _index(placed.device, gpus) for placed in placement.tensors}
-    where["output"] = _index(placement.output_device, gpus)
+def _builder(
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int, *, flash: bool
+) -> Builder:
+    places = [(placed.tensor.name, _index(placed.device, gpus)) for placed in placement.tensors]
+    where = dict(reversed(places))  # a tied embedding's own place, before that of its copy for the head
+    where["output"] = dict(places).get("token_embd.weight", gpus)
 
     def layer_device(il: int) -> int:
         return _index(placement.layer_devices[il], gpus) if settings.kv_offload else gpus
 
-    batch = batch_of(context, settings)
+    batch = batch_of(context, settings, layers, flash=flash)
     made = [cache_view(model, cache, context, settings) for cache in layers.caches]
     views = {block: view for cache, view in zip(layers.caches, made, strict=True) for block in cache.blocks}
-    builder = Builder(model, batch, views, where.get, layer_device)
+    builder = Builder(model, batch, views, where.get, layer_device, lambda il: _index(placement.layer_devices[il], gpus))
     builder.every_cache = tuple(made)
     builder.attention_device = None if settings.kv_offload else gpus
     return builder
@@ -83,32 +87,41 @@ def _index(device: int, gpus: int) -> int:
     return gpus if device == HOST else device
 
 
-def batch_of(context: Context, settings: Settings) -> Batch:
-    """Give the batch of the worst case: a micro-batch, in whole shares of the sequences, and the outputs that a program reserves."""
-    sequences = int(context.sequences)
-    asked = min(int(context.total_cells), int(context.n_ubatch))
-    tokens = -(-asked // sequences) * sequences
+def batch_of(context: Context, settings: Settings, layers: Layers, *, flash: bool) -> Batch:
+    """Give the batch of the worst case: a micro-batch, in whole shares of the sequences, and the outputs that a program reserves.
+
+    States have a row a sequence (src/llama-model.cpp, `create_memory`), and copies for a draft where it can be taken back.
+    Source: src/llama-context.cpp, `sched_reserve` and `graph_reserve`.
+    """
+    asked = smallest([context.total_cells, context.n_ubatch]).without_unit(TOKEN, "one row a token of the micro-batch")
+    sequences = Count.of(context.sequences)
+    tokens = (asked / context.sequences).rounded_up() * context.sequences
+    outputs = smallest([asked, outputs_of(context, settings)])
     unified = int(context.streams) == 1
-    return Batch(tokens, sequences, min(asked, outputs_of(context, settings)), unified, settings.flash_attn != "off")
+    rollback = settings.rollback_depth if layers.rolls_back else 0
+    return Batch(Count.of(tokens), sequences, Count.of(outputs), unified, flash, state_rows=sequences, rollback=rollback)
 
 
-def outputs_of(context: Context, settings: Settings) -> int:
-    """Give the tokens whose logits a program keeps: llama-server's slots and their drafts, elsewhere a whole batch."""
+def outputs_of(context: Context, settings: Settings) -> Quantity:
+    """Give the tokens whose logits a program keeps: llama-server's slots and their drafts, elsewhere a whole batch.
+
+    Source: tools/server/server-context.cpp and common/speculative.cpp, `n_outputs_max`; src/llama-context.cpp for 0.
+    """
     if settings.program != "llama-server" or settings.embedding:
-        return int(context.n_batch)
+        return context.n_batch.without_unit(TOKEN, "one row of logits a token of the batch")
     drafted = settings.spec_draft_n_max if settings.spec_type else 0
-    return int(context.sequences) * (1 + drafted)
+    return context.sequences * Quantity.constant(1 + drafted, ONE, "a token and its draft")
 
 
 def cache_view(model: Model, cache: Cache, context: Context, settings: Settings) -> CacheView:
     """Give a cache as the graph sees it."""
-    streams = int(context.sequences if cache.per_sequence else context.streams)
-    cells = int(cells_of(cache, context, swa_full=settings.swa_full)) // streams
-    keys = {il: int(elements) for il, elements in cache.keys.items()}
-    values = None if cache.values is None else {il: int(elements) for il, elements in cache.values.items()}
-    widest = 0 if cache.widest_value is None else int(cache.widest_value)
+    streams = context.sequences if cache.per_sequence else context.streams
+    cells = (cells_of(cache, context, swa_full=settings.swa_full) / streams).without_unit(TOKEN, "one column a cell")
+    keys = {il: Count.of(elements) for il, elements in cache.keys.items()}
+    values = None if cache.values is None else {il: Count.of(elements) for il, elements in cache.values.items()}
+    widest = 0 if cache.widest_value is None else Count.of(cache.widest_value)
     return CacheView(
-        *(cells, streams, settings.type_k.upper(), settings.type_v.upper(), keys, values),
+        *(Count.of(cells), Count.of(streams), settings.type_k.upper(), settings.type_v.upper(), keys, values),
         transposed=settings.flash_attn == "off",
         widest_value=widest,
         rotates_keys=_rotation(model, cache, settings.type_k, "key"),

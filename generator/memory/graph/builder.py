@@ -6,14 +6,19 @@ sequences), src/llama-kv-cache.cpp (what is read from and written to a cache).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from generator.memory.graph import ops
-from generator.memory.graph.tensor import NONE, Tensor, given, row_size, shape, strides
+from generator.memory.graph.tensor import NONE, Count, Tensor, given, shape, strides
 from generator.memory.model import Model
 from generator.memory.rows import head_length, kv_heads
 from generator.memory.windows import windowed_blocks
+from generator.quantity import ONE, Quantity
+
+
+class UnknownGraphError(Exception):
+    """A graph cannot be made because the header has no tensor of the name it is raised with."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,8 +34,8 @@ class CacheView:
     streams: int
     type_k: str
     type_v: str
-    keys: dict[int, int]
-    values: dict[int, int] | None
+    keys: Mapping[int, int]
+    values: Mapping[int, int] | None
     transposed: bool = False
     widest_value: int = 0
     rotates_keys: int = 0
@@ -40,7 +45,10 @@ class CacheView:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The worst case that the engine reserves for: tokens of a micro-batch, sequences, and tokens whose logits are kept."""
+    """The worst case that the engine reserves for: tokens of a micro-batch, sequences, and tokens whose logits are kept.
+
+    `state_rows` are the rows of a recurrent state, `rollback` the tokens that a draft can be taken back by.
+    """
 
     tokens: int
     sequences: int
@@ -66,13 +74,14 @@ class Builder:
         caches: dict[int, CacheView],
         device_of: Callable[[str], int | None],
         layer_device: Callable[[int], int],
+        weight_device: Callable[[int], int],
     ) -> None:
         self.model, self.batch, self.caches = model, batch, caches
         self.every_cache: tuple[CacheView, ...] = tuple(dict.fromkeys(caches.values()))
         self.arch = model.architecture
         self.leafs: list[Tensor] = []
         self.nodes: list[Tensor] = []
-        self._device_of, self._layer_device = device_of, layer_device
+        self._device_of, self._layer_device, self._weight_device = device_of, layer_device, weight_device
         self._weights: dict[str, Tensor | None] = {}
         self._shapes = {tensor.name: tensor for tensor in model.tensors}
         self._held: dict[tuple[str, int], Tensor] = {}
@@ -87,9 +96,9 @@ class Builder:
 
     def number(self, name: str, default: int | None = None) -> int:
         """Give a hyperparameter that is one whole number."""
-        return int(self.model.number(name, default))
+        return Count.of(self.model.number(name, default))
 
-    def flag(self, name: str, default: bool = False) -> bool:
+    def flag(self, name: str, *, default: bool = False) -> bool:
         """Give a hyperparameter that is true or false."""
         return bool(self.model.raw(name)) if self.model.has(name) else default
 
@@ -102,31 +111,43 @@ class Builder:
         """Give a hyperparameter of one block."""
         if default is not None and not self.model.has(name):
             return default
-        return int(self.model.per_block(name, il))
+        return Count.of(self.model.per_block(name, il))
 
     def heads_kv(self, il: int) -> int:
         """Give the heads of K and V of a block."""
-        return int(kv_heads(self.model, il))
+        return Count.of(kv_heads(self.model, il))
 
     def head(self, part: str, il: int) -> int:
         """Give the elements of a head's `key` or `value` in a block."""
-        return int(head_length(self.model, part, windowed=il in self.windowed))
+        return Count.of(head_length(self.model, part, windowed=il in self.windowed))
 
     # weights
 
-    def w(self, name: str, il: int | None = None) -> Tensor:
+    def w(self, name: str, il: int | None = None, suffix: str = "weight") -> Tensor:
         """Give a weight that the file must have: `name` as in the file, without the block and without `.weight`."""
-        found = self.opt(name, il)
-        assert found is not None, f"no {name} in block {il}"
+        found = self.opt(name, il, suffix)
+        if found is None:
+            raise UnknownGraphError(f"{name}.{suffix}" if il is None else f"blk.{il}.{name}.{suffix}")
         return found
 
     def opt(self, name: str, il: int | None = None, suffix: str = "weight") -> Tensor | None:
-        """Give a weight where the file has it."""
-        base = f"{name}.{suffix}" if suffix else name
-        full = base if il is None else f"blk.{il}.{base}"
+        """Give a weight where the file has it; some are written without a suffix (`ssm_a`)."""
+        bare = name if il is None else f"blk.{il}.{name}"
+        full = f"{bare}.{suffix}" if suffix and not (suffix == "weight" and bare in self._shapes) else bare
         if full not in self._weights:
             self._weights[full] = self._weight(full)
         return self._weights[full]
+
+    def shared(self, name: str, il: int) -> Tensor | None:
+        """Give a weight outside the blocks that every block reads, on the device of this one: each device has one of its own."""
+        full, row = f"{name}.weight", self._shapes.get(f"{name}.weight")
+        if row is None:
+            return None
+        device = self._weight_device(il)
+        key = f"{full} on {device}"
+        if key not in self._weights:
+            self._weights[key] = self._made(full, row.type, row.shape, device)
+        return self._weights[key]
 
     def bias(self, name: str, il: int | None = None) -> Tensor | None:
         """Give a bias where the file has it."""
@@ -144,7 +165,12 @@ class Builder:
         return None if row is None else self._made(full, row.type, row.shape, self._device_of(full))
 
     def _made(self, name: str, kind: str, dims: tuple[int, ...], home: int | None) -> Tensor:
-        made = given(name, kind, *dims)
+        fact = self.model.tensors_fact
+
+        def count(place: int, value: int) -> Count:
+            return Count.lazily(value, lambda: Quantity.read(value, ONE, fact, f"{name}, dimension {place}"))
+
+        made = given(name, kind, *(count(place, value) for place, value in enumerate(dims)))
         made.home, made.is_weight = home, True
         return made
 
@@ -250,7 +276,7 @@ class Builder:
         self.logits(cur, scaled=scaled)
 
     def logits(self, cur: Tensor, *, scaled: int = 0, keep_embedding: bool = True) -> None:
-        """The logits of what is given; `scaled` is how many operations of one element follow (soft caps)."""
+        """The logits of what is given; `scaled` is how many operations of one element follow: a scale, the three of a soft cap, or both."""
         cur.is_output = keep_embedding
         made = ops.mul_mat(self.head_matrix(), cur, "result_output")
         bias, scale = self.bias("output"), self.opt("output", None, "scale")
@@ -259,7 +285,7 @@ class Builder:
         if bias is not None:
             made = ops.add(made, bias, "result_output")
         for step in range(scaled):
-            made = ops.unary(made, "result_output") if step == 1 else ops.scale(made, "result_output")
+            made = ops.unary(made, "result_output") if scaled > 1 and step == scaled - 2 else ops.scale(made, "result_output")
         made.is_output = True
         self.expand(made)
 
@@ -269,6 +295,3 @@ def hadamard(cur: Tensor, rotation: Tensor) -> Tensor:
     size = rotation.ne[0]
     seen = ops.reshape(cur, size, cur.elements // size)
     return ops.reshape(ops.mul_mat(rotation, seen), *cur.ne)
-
-
-__all__ = ["Batch", "Builder", "CacheView", "hadamard", "row_size"]

@@ -106,4 +106,4 @@ def qkv(b: Builder, cur: Tensor, il: int) -> tuple[Tensor, Tensor, Tensor]:
 
 def rope_factors(b: Builder, il: int) -> Tensor | None:
     """The factors of rotation that a file may have: the same for every block."""
-    return b.opt("rope_freqs")
+    return b.shared("rope_freqs", il)

@@ -5,7 +5,9 @@ Source: llama.cpp ggml/src/ggml.c, the function of the same name with `ggml_` be
 
 from __future__ import annotations
 
-from generator.memory.graph.tensor import Shape, Tensor, row_size, shape, strides
+from collections.abc import Callable
+
+from generator.memory.graph.tensor import Shape, Tensor, shape, strides
 
 F32 = "F32"
 
@@ -122,6 +124,13 @@ def tri(a: Tensor, name: str = "") -> Tensor:
     return _copying_strides("TRI", a, name=name)
 
 
+def in_place(operation: Callable[[Tensor], Tensor], a: Tensor) -> Tensor:
+    """An operation written over its operand: a view of it (`ggml_scale_inplace` and so on)."""
+    made = operation(a)
+    made.nb, made.view = a.nb, a.view or a
+    return made
+
+
 # --- other shapes ----------------------------------------------------------------------------------
 
 
@@ -195,6 +204,11 @@ def sum_rows(a: Tensor, name: str = "") -> Tensor:
     return Tensor("SUM_ROWS", a.type, (1, a.ne[1], a.ne[2], a.ne[3]), (a,), name)
 
 
+def mean(a: Tensor, name: str = "") -> Tensor:
+    """The mean of each row."""
+    return Tensor("MEAN", F32, (1, a.ne[1], a.ne[2], a.ne[3]), (a,), name)
+
+
 def argsort(a: Tensor, name: str = "") -> Tensor:
     """The order of each row, in I32."""
     return Tensor("ARGSORT", "I32", a.ne, (a,), name)
@@ -228,6 +242,25 @@ def ssm_conv(inputs: Tensor, kernel: Tensor, name: str = "") -> Tensor:
     """The convolution before a state space: [inner, tokens, sequences]."""
     tokens = inputs.ne[0] - kernel.ne[0] + 1
     return Tensor("SSM_CONV", F32, (kernel.ne[1], tokens, inputs.ne[2], 1), (inputs, kernel), name)
+
+
+def gated_delta_net(q: Tensor, k: Tensor, v: Tensor, gate: Tensor, beta: Tensor, state: Tensor, copies: int = 1, name: str = "") -> Tensor:
+    """Gated delta net in one operation: what comes out of every token, and after it the state and its copies for a draft."""
+    length, heads, tokens, sequences = v.ne
+    ne = (length * heads, tokens * sequences + copies * length * sequences, 1, 1)
+    return Tensor("GATED_DELTA_NET", F32, ne, (q, k, v, gate, beta, state), name)
+
+
+def ssm_scan(states: Tensor, x: Tensor, dt: Tensor, a: Tensor, b: Tensor, c: Tensor, ids: Tensor, kept: int, name: str = "") -> Tensor:
+    """The scan of a state space: what it gives for each token, and after that `kept` states of each sequence, in one row."""
+    state = states.ne[0] * states.ne[1] * states.ne[2] * ids.ne[0]
+    return Tensor("SSM_SCAN", F32, shape(x.elements + kept * state), (states, x, dt, a, b, c, ids), name)
+
+
+def linear_attn(op: str, k: Tensor, *others: Tensor, name: str = "") -> Tensor:
+    """RWKV_WKV6, RWKV_WKV7 or GATED_LINEAR_ATTN: a row for each token, then the new states; the last operand is the old states."""
+    head, heads, tokens = k.ne[:3]
+    return Tensor(op, F32, shape(head * heads, tokens + head * others[-1].ne[1]), (k, *others), name)
 
 
 def lightning_indexer(q: Tensor, k: Tensor, weights: Tensor, mask: Tensor, name: str = "") -> Tensor:
@@ -311,6 +344,3 @@ def _copying_strides(op: str, a: Tensor, *others: Tensor, name: str = "") -> Ten
 
 def _sum(a: Shape, b: Shape) -> Shape:
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3])
-
-
-__all__ = [name for name in dir() if not name.startswith("_")] + ["row_size"]

@@ -21,15 +21,22 @@ NO_ROOM_OF_ITS_OWN = frozenset({"ROPE", "FLASH_ATTN_EXT"})
 """Operations whose weights are too small to draw them to where those are."""
 
 
+def everything(_device: int, _node: Tensor) -> bool:
+    """Tell that a device computes every operation."""
+    return True
+
+
 @dataclass(slots=True)
 class Devices:
-    """Those a graph runs on: `host` is the number of the last one. `offloads` tells whether devices take over operations with weights
-    on the host, `computes` whether a device knows an operation."""
+    """Those a graph runs on: `host` is the number of the last one, `copies` how often inputs are kept.
+
+    `offloads` tells whether devices take over operations with weights on the host, `computes` whether a device knows an operation.
+    """
 
     host: int
     offloads: bool = True
     copies: int = 1
-    computes: Callable[[int, Tensor], bool] = field(default=lambda device, node: True)
+    computes: Callable[[int, Tensor], bool] = everything
 
 
 @dataclass(slots=True)
@@ -133,46 +140,60 @@ def _is_on(tensor: Tensor, device: int) -> bool:
     return where == device
 
 
+@dataclass(slots=True)
+class _Part:
+    """A run of nodes on one device, and the operands that are copied there before it starts."""
+
+    device: int
+    inputs: list[tuple[Tensor, list[Tensor]]] = field(default_factory=list)
+    nodes: list[Tensor] = field(default_factory=list)
+
+    def takes(self, node: Tensor) -> bool:
+        """Tell whether a node can go on here: not where it brings a weight while room for other copies may be had again."""
+        if node.device != self.device:
+            return False
+        brings = any(operand.is_weight and operand.home is not None and operand.home != self.device for operand in node.src)
+        return not (self.inputs and brings)
+
+
 def _split(leafs: list[Tensor], nodes: list[Tensor], devices: Devices) -> Schedule:
     """Cut the graph where the device changes, or where other weights have to be brought; copy operands at the start of each part."""
+    parts: list[_Part] = []
     copied: dict[tuple[int, int], list[Tensor]] = {}
-    parts: list[tuple[int, list[tuple[Tensor, list[Tensor]]], list[Tensor]]] = []
-    first = next((node for node in nodes if node.op not in VIEWS), None)
-    assert first is not None and first.device is not None
-    current, inputs, members = first.device, [], []
-    parts.append((current, inputs, members))
     for node in nodes:
         if node.op in VIEWS:
-            members.append(node)
+            if parts:
+                parts[-1].nodes.append(node)
             continue
-        device = node.device
-        assert device is not None
-        foreign = inputs and any(operand.is_weight and operand.home is not None and operand.home != device for operand in node.src)
-        if device != current or foreign:
-            current, inputs, members = device, [], []
-            parts.append((current, inputs, members))
-        members.append(node)
-        for place, operand in enumerate(node.src):
-            if operand is node or operand.device == device or _is_on(operand, device):
-                continue
-            key = (id(operand), device)
-            if key not in copied:
-                copied[key] = [_copy_of(operand, device, devices) for _ in range(devices.copies)]
-                inputs.append((operand, copied[key]))
-            node.src = (*node.src[:place], copied[key][0], *node.src[place + 1 :])
+        assert node.device is not None
+        if not parts or not parts[-1].takes(node):
+            parts.append(_Part(node.device))
+        parts[-1].nodes.append(node)
+        node.src = tuple(_brought(operand, node, parts[-1], copied, devices.copies) for operand in node.src)
     ordered: list[Tensor] = []
-    for _, brought, part in parts:
-        for operand, copies in brought:
+    for part in parts:
+        for operand, copies in part.inputs:
             ordered += (_dependency(operand), copies[0])
-        ordered += part
-    first_leafs = _pipeline_leafs(leafs, parts, devices) if devices.copies > 1 else []
-    return Schedule([*first_leafs, *leafs], ordered)
+        ordered += part.nodes
+    kept = _pipeline_leafs(leafs, parts, devices.copies) if devices.copies > 1 else []
+    return Schedule([*kept, *leafs], ordered)
 
 
-def _copy_of(tensor: Tensor, device: int, devices: Devices) -> Tensor:
+def _brought(operand: Tensor, node: Tensor, part: _Part, copied: dict[tuple[int, int], list[Tensor]], count: int) -> Tensor:
+    """Give an operand as a part of the graph reads it: itself, or its copy on the part's device."""
+    if operand is node or operand.device == part.device or _is_on(operand, part.device):
+        return operand
+    key = (id(operand), part.device)
+    if key not in copied:
+        copied[key] = [_copy_of(operand, part.device, kept=count > 1) for _ in range(count)]
+        part.inputs.append((operand, copied[key]))
+    return copied[key][0]
+
+
+def _copy_of(tensor: Tensor, device: int, *, kept: bool) -> Tensor:
     copy = Tensor(NONE, tensor.type, tensor.ne, (), tensor.name, tensor.nb)
     copy.device = device
-    copy.is_input = copy.is_output = devices.copies > 1
+    copy.is_input = copy.is_output = kept
     return copy
 
 
@@ -184,17 +205,15 @@ def _dependency(tensor: Tensor) -> Tensor:
     return kept
 
 
-def _pipeline_leafs(
-    leafs: Sequence[Tensor], parts: Sequence[tuple[int, list[tuple[Tensor, list[Tensor]]], list[Tensor]]], devices: Devices
-) -> list[Tensor]:
+def _pipeline_leafs(leafs: Sequence[Tensor], parts: Sequence[_Part], count: int) -> list[Tensor]:
     """Give what a pipeline keeps for the whole run: the copies of every input, on the host and on each device."""
     kept: list[Tensor] = []
     for leaf in leafs:
         if leaf.is_input:
             assert leaf.device is not None
             leaf.is_output = True
-            kept += (leaf, *(_copy_of(leaf, leaf.device, devices) for _ in range(devices.copies - 1)))
-    for _, brought, _ in parts:
-        for _, copies in brought:
+            kept += (leaf, *(_copy_of(leaf, leaf.device, kept=True) for _ in range(count - 1)))
+    for part in parts:
+        for _, copies in part.inputs:
             kept += copies
     return kept

@@ -6,10 +6,12 @@ innermost first, as the engine has them; strides and sizes are bytes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from math import prod
 
 from generator.gguf.types import block
+from generator.quantity import Quantity
 
 Shape = tuple[int, int, int, int]
 
@@ -28,17 +30,45 @@ IN_PLACE = frozenset(
 """Operations that may write over an operand (ggml/src/ggml-alloc.c, `ggml_op_can_inplace`)."""
 
 
+class Count(int):
+    """A whole number that knows what it counts, so that a shape made of it does: `quantity` gives the number with its derivation."""
+
+    quantity: Callable[[], Quantity]
+
+    @staticmethod
+    def of(quantity: Quantity) -> Count:
+        """Give the count of a quantity."""
+        made = Count(int(quantity))
+        made.quantity = lambda: quantity
+        return made
+
+    @staticmethod
+    def lazily(value: int, quantity: Callable[[], Quantity]) -> Count:
+        """Give a count whose quantity is made when it is asked for."""
+        made = Count(value)
+        made.quantity = quantity
+        return made
+
+
 class Tensor:
     """One tensor. `home` is the device that already holds it (a weight, a cache), None for one that the graph has to make room for.
 
-    `view` is the tensor whose memory it shows. `is_weight` are those of the model, `is_input` those the host fills in, and
-    `pinned` is a device a tensor is computed on whatever the scheduler would choose.
+    `view` is the tensor whose memory it shows. `is_weight` are those of the model, `is_input` those the host fills in, `is_output`
+    those that stay until they are read, and `pinned` is the device a tensor is computed on whatever the scheduler would choose. The
+    scheduler sets `device`; the allocator keeps its own account in the rest.
     """
 
     __slots__ = (
-        *("home", "is_input", "is_output", "is_weight", "name", "ne", "nb", "op", "pinned", "src", "type", "view"),
-        *("device", "seen", "size", "children", "views", "held", "address", "place"),
+        *("device", "home", "is_input", "is_output", "is_weight", "name", "nb", "ne", "op", "pinned", "seen", "src", "type", "view"),
+        *("address", "children", "held", "place", "size", "views"),
     )
+
+    address: int
+    children: int
+    held: bool
+    place: int
+    size: int
+    views: int
 
     def __init__(self, op: str, kind: str, ne: Shape, src: tuple[Tensor, ...] = (), name: str = "", nb: Shape | None = None) -> None:
         self.op, self.type, self.ne, self.src, self.name = op, kind, ne, src, name
@@ -48,11 +78,12 @@ class Tensor:
         self.is_weight = self.is_input = self.is_output = self.seen = False
         self.pinned: int | None = None
         self.device: int | None = None
-        self.size = 0
 
     @property
     def nbytes(self) -> int:
-        """Bytes from its first element to its last."""
+        """Bytes from its first element to its last, 0 where it has none."""
+        if 0 in self.ne:
+            return 0
         per_block, block_bytes = block(self.type)
         if per_block == 1:
             return block_bytes + sum((count - 1) * stride for count, stride in zip(self.ne, self.nb, strict=True))

@@ -1,0 +1,34 @@
+"""Flash attention as the engine settles it: -fa auto is on where every layer's device computes it, else off.
+
+Where auto comes to off, the cache has been laid out for flash attention before: V is not transposed, and is turned anew for each layer.
+
+Source: llama.cpp src/llama-context.cpp, `resolve_fused_ops`.
+"""
+
+from __future__ import annotations
+
+from generator.memory.backends import attends
+from generator.memory.layers import Layers
+from generator.memory.model import Model
+from generator.memory.placement import HOST, Placement
+from generator.memory.rows import head_length, is_latent, kv_heads
+from generator.memory.settings import Settings
+from generator.memory.windows import windowed_blocks
+
+
+def is_on(model: Model, layers: Layers, settings: Settings, placement: Placement, backend: str) -> bool:
+    """Tell whether a run attends with flash attention."""
+    if settings.flash_attn != "auto":
+        return settings.flash_attn == "on"
+    windowed = windowed_blocks(model)
+    blocks = [block for block in layers.attention.blocks if placement.layer_devices[block] != HOST]
+    return all(_attends(model, block, settings, backend, windowed=block in windowed) for block in blocks)
+
+
+def _attends(model: Model, block: int, settings: Settings, backend: str, *, windowed: bool) -> bool:
+    key = int(head_length(model, "key", windowed=windowed))
+    value = int(head_length(model, "value", windowed=windowed))
+    if is_latent(model):
+        value = int(model.number("attention.kv_lora_rank", value))
+    heads, shared = int(model.per_block("attention.head_count", block)), int(kv_heads(model, block))
+    return attends(backend, key, value, heads // max(shared, 1), (settings.type_k, settings.type_v))
