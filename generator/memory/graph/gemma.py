@@ -49,6 +49,7 @@ class Attention:
         self.inputs = Inputs(b)
         end = shared_from(b.model)
         self.end = b.n_layer if end is None else int(end)
+        self.copies_fused = b.arch == "gemma4"
 
     def of(self, read: Tensor, il: int, factors: Tensor | None) -> Tensor:
         """Give what a block's attention makes of what it reads."""
@@ -57,7 +58,11 @@ class Attention:
         fused = b.linear("attn_qkv", read, il, "wqkv") if b.opt("attn_qkv", il) is not None else None
 
         def projected(name: str, count: int, label: str) -> Tensor:
-            made = self._projected(fused, read, name, il, count * head, label)
+            if fused is None:
+                return ops.reshape(b.linear(name, read, il, label), head, count, b.n_tokens)
+            if not (self.copies_fused or il >= self.end):
+                return ops.view_3d(fused, head, count, b.n_tokens, fused.nb[0] * head, fused.nb[1], label)
+            made = ops.cont(ops.view_2d(fused, count * head, b.n_tokens, fused.nb[1]), name=label)
             return ops.reshape(made, head, count, b.n_tokens)
 
         q = b.norm(projected("attn_q", heads, "Qcur"), "attn_q_norm", il, label="Qcur_normed")
@@ -73,11 +78,6 @@ class Attention:
             v = projected("attn_v", heads_kv, "Vcur")
         k = ops.rope(b.norm(given, "attn_k_norm", il, label="Kcur_normed"), self.positions, factors, "Kcur_pos")
         return attend(b, self.inputs.of(il), q, k, ops.rms_norm(v, "Vcur_normed"), il, window_order=True)
-
-    def _projected(self, fused: Tensor | None, read: Tensor, name: str, il: int, width: int, label: str) -> Tensor:
-        if fused is None:
-            return self.b.linear(name, read, il, label)
-        return ops.cont(ops.view_2d(fused, width, self.b.n_tokens, fused.nb[1]), name=label)
 
 
 # --- gemma4 ----------------------------------------------------------------------------------------

@@ -92,9 +92,7 @@ def _weighted(streams: Tensor, weights: Tensor, *, fused: bool) -> Tensor:
     if fused:
         return ops.hc_pre(streams, weights, "hc_pre")
     width, count, n = streams.ne[:3]
-    each = [
-        ops.mul(ops.view_2d(streams, width, n, streams.nb[2]), ops.view_2d(weights, 1, n, weights.nb[1])) for _ in range(count)
-    ]
+    each = [ops.mul(ops.view_2d(streams, width, n, streams.nb[2]), ops.view_2d(weights, 1, n, weights.nb[1])) for _ in range(count)]
     return reduce(ops.add, each)
 
 
