@@ -47,15 +47,30 @@ GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
 
 
 def compute_buffers(
-    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int, backend: str, *, flash: bool
+    model: Model,
+    layers: Layers,
+    context: Context,
+    settings: Settings,
+    placement: Placement,
+    gpus: int,
+    backend: str,
+    *,
+    flash: bool,
+    missing: frozenset[str] = frozenset(),
 ) -> list[Peak]:
-    """Give the peak of each device's compute buffer, in the order of devices, the host's last."""
+    """Give the peak of each device's compute buffer, in the order of devices, the host's last.
+
+    `missing` are the operations that no device but the host computes.
+    """
     builder = _builder(model, layers, context, settings, placement, gpus, flash=flash)
+    builder.missing = missing if any(device != HOST for device in placement.layer_devices) else frozenset()
     GRAPHS.get(model.architecture, decoder)(builder)
     offloads = settings.op_offload and backend not in backends.TAKES_NOTHING_OVER
-    devices = Devices(host=gpus, offloads=offloads, copies=COPIES if works_as_pipeline(settings, placement, gpus) else 1)
+    copies = COPIES if works_as_pipeline(settings, placement, gpus) else 1
+    devices = Devices(gpus, offloads, copies, lambda device, node: device == gpus or node.op not in missing)
     planned = schedule(builder.leafs, builder.nodes, devices)
-    return allocate(planned.leafs, planned.nodes, [*(ALIGNMENT,) * gpus, HOST_ALIGNMENT], _size)
+    alignment = HOST_ALIGNMENT if backend == backends.RPC else ALIGNMENT  # of the far side: a device is the host there
+    return allocate(planned.leafs, planned.nodes, [*(alignment,) * gpus, HOST_ALIGNMENT], _size)
 
 
 def works_as_pipeline(settings: Settings, placement: Placement, gpus: int) -> bool:
