@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from generator.gguf.types import block
 from generator.memory import backends
+from generator.memory.backends import unknown_operations
 from generator.memory.builds import Build, Builds
 from generator.memory.context import Context
 from generator.memory.graph import delta_nets, kimi, latent, lightning, state_spaces, support, variants, windowed
@@ -68,13 +69,16 @@ def compute_buffers(
     model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
 ) -> list[Peak]:
     """Give the peak of each device's compute buffer, in the order of devices, the host's last."""
-    gpus = engine.gpus
+    gpus, backend = engine.gpus, engine.backend
     builder = _builder(model, layers, context, settings, placement, engine, flash=flash)
+    missing = unknown_operations(backend, engine.build)
+    builder.missing = missing if any(device != HOST for device in placement.layer_devices) else frozenset()
     GRAPHS.get(model.architecture, decoder)(builder)
-    offloads = settings.op_offload and engine.backend not in backends.TAKES_NOTHING_OVER
+    offloads = settings.op_offload and backend not in backends.TAKES_NOTHING_OVER
     copies = COPIES if works_as_pipeline(settings, placement, gpus) else 1
-    planned = schedule(builder.leafs, builder.nodes, Devices(gpus, offloads, copies, support.computes(engine.backend, gpus)))
-    return allocate(planned.leafs, planned.nodes, [*(ALIGNMENT,) * gpus, HOST_ALIGNMENT], support.allocated(engine.backend))
+    planned = schedule(builder.leafs, builder.nodes, Devices(gpus, offloads, copies, support.computes(backend, gpus, missing)))
+    alignment = HOST_ALIGNMENT if backend == backends.RPC else ALIGNMENT  # of the far side: a device is the host there
+    return allocate(planned.leafs, planned.nodes, [*(alignment,) * gpus, HOST_ALIGNMENT], support.allocated(backend))
 
 
 def works_as_pipeline(settings: Settings, placement: Placement, gpus: int) -> bool:

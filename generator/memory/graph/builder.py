@@ -92,6 +92,7 @@ class Builder:
         self.n_layer = int(model.loaded_blocks)
         self.windowed = windowed_blocks(model)
         self.attention_device: int | None = None
+        self.missing: frozenset[str] = frozenset()
         self.soft_caps_scores = False
         self.embedded: Tensor | None = None
 

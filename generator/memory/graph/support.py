@@ -19,14 +19,17 @@ ROW_PADDING = 512
 F16_BYTES = 2
 
 
-def computes(backend: str, host: int) -> Callable[[int, Tensor], bool]:
-    """Give the rule that tells whether a device computes a node; the host computes everything."""
+def computes(backend: str, host: int, missing: frozenset[str] = frozenset()) -> Callable[[int, Tensor], bool]:
+    """Give the rule that tells whether a device computes a node; the host computes everything.
+
+    `missing` are operations that the backend's devices do not know at the build.
+    """
 
     def rule(device: int, node: Tensor) -> bool:
         if device == host:
             return True
         if node.op != "FLASH_ATTN_EXT":
-            return not left_to_host(backend, node)
+            return node.op not in missing and not left_to_host(backend, node)
         q, k, v = node.src[:3]
         return attends(backend, k.ne[0], v.ne[0], q.ne[2] // k.ne[2], (k.type.lower(), v.type.lower()))
 
