@@ -96,7 +96,8 @@ def gated_attention(b: Builder, given: AttentionInput, cur: Tensor, positions: T
 
 def _delta_net(b: Builder, given: StateInput, cur: Tensor, il: int) -> Tensor:
     """A gated delta net (`build_layer_attn_linear`)."""
-    head, heads_k, heads = b.number("ssm.state_size"), b.number("ssm.group_count"), b.number("ssm.time_step_rank")
+    heads = b.w("ssm_dt", il, "bias").ne[0]
+    head, heads_k = b.number("ssm.state_size"), b.number("ssm.group_count")
     head_v = b.number("ssm.inner_size") // heads
     mixed, z = _mixed(b, cur, il, head, heads_k, head_v * heads // heads_k)
     beta, alpha = _beta_and_alpha(b, cur, il, heads, heads_k)
