@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from generator.memory.graph import feed_forward, ops
-from generator.memory.graph.attention import AttentionInput, attend, attention_input, project_flat
+from generator.memory.graph.attention import AttentionInput, attend, project_flat
 from generator.memory.graph.builder import Builder
+from generator.memory.graph.decoder import Inputs
 from generator.memory.graph.states import StateInput, by_sequence, held_state, read_state, state_widths
 from generator.memory.graph.tensor import Tensor, row_size
 
@@ -64,12 +65,12 @@ def qwen(b: Builder) -> None:
     """Blocks of a gated delta net, every few blocks one of gated attention; dense, or experts with a shared one behind a gate."""
     cur = b.embedding()
     recurrent = StateInput(b)
-    given = attention_input(b, next(iter(b.caches.values())))
+    inputs = Inputs(b)
     positions = b.positions(1 if b.arch == "qwen3next" else 4)
     for il in range(b.n_layer):
         residual = cur
         cur = b.expand(b.norm(cur, "attn_norm", il))
-        cur = gated_attention(b, given, cur, positions, il) if il in b.caches else _delta_net(b, recurrent, cur, il)
+        cur = gated_attention(b, inputs.of(il), cur, positions, il) if il in b.caches else _delta_net(b, recurrent, cur, il)
         after = ops.add(cur, residual, "attn_residual")
         cur = ops.add(feed(b, b.norm(after, "post_attention_norm", il), il), after, "l_out")
     cur = b.norm(cur, "output_norm", label="h_nextn")
