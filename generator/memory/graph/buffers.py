@@ -7,12 +7,13 @@ that a program reserves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from generator.gguf.types import block
 from generator.memory import backends
 from generator.memory.context import Context
-from generator.memory.graph import delta_nets, kimi, latent, lightning, state_spaces, variants, windowed
+from generator.memory.graph import delta_nets, drafts, kimi, latent, lightning, state_spaces, variants, windowed
 from generator.memory.graph.allocate import Peak, allocate
 from generator.memory.graph.builder import Batch, Builder, CacheView
 from generator.memory.graph.decoder import decoder
@@ -47,15 +48,37 @@ GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
 
 
 def compute_buffers(
-    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int, backend: str, *, flash: bool
+    model: Model,
+    layers: Layers,
+    context: Context,
+    settings: Settings,
+    placement: Placement,
+    gpus: int,
+    backend: str,
+    *,
+    flash: bool,
+    graph: Callable[[Builder], None] | None = None,
 ) -> list[Peak]:
-    """Give the peak of each device's compute buffer, in the order of devices, the host's last."""
+    """Give the peak of each device's compute buffer, in the order of devices, the host's last; of the model's graph unless another is named."""
     builder = _builder(model, layers, context, settings, placement, gpus, flash=flash)
-    GRAPHS.get(model.architecture, decoder)(builder)
+    (graph or GRAPHS.get(model.architecture, decoder))(builder)
     offloads = settings.op_offload and backend not in backends.TAKES_NOTHING_OVER
     devices = Devices(host=gpus, offloads=offloads, copies=COPIES if works_as_pipeline(settings, placement, gpus) else 1)
     planned = schedule(builder.leafs, builder.nodes, devices)
     return allocate(planned.leafs, planned.nodes, [*(ALIGNMENT,) * gpus, HOST_ALIGNMENT], _size)
+
+
+def draft_buffers(
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int, backend: str, *, flash: bool
+) -> list[Peak]:
+    """Give the same for the context of the model's own draft head, which keeps no state and one token's logits a sequence.
+
+    Source: common/speculative.cpp, `common_base_params_to_speculative`. Raises UnknownGraphError for a draft head that is not known.
+    """
+    alone = replace(layers, caches=layers.draft, states=(), rolls_back=False)
+    types = {"type_k": settings.type_k_draft, "type_v": settings.type_v_draft}
+    asked = replace(settings, program="llama-server", embedding=False, spec_type=(), **types)
+    return compute_buffers(model, alone, context, asked, placement, gpus, backend, flash=flash, graph=drafts.draft)
 
 
 def works_as_pipeline(settings: Settings, placement: Placement, gpus: int) -> bool:

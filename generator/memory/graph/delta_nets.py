@@ -70,7 +70,10 @@ def qwen(b: Builder) -> None:
     for il in range(b.n_layer):
         residual = cur
         cur = b.expand(b.norm(cur, "attn_norm", il))
-        cur = gated_attention(b, inputs.of(il), cur, positions, il) if il in b.caches else _delta_net(b, recurrent, cur, il)
+        if il in b.caches:
+            cur = gated_attention(b, inputs.of(il), cur, positions, il, reshaped=b.arch == "qwen3next")
+        else:
+            cur = _delta_net(b, recurrent, cur, il)
         after = ops.add(cur, residual, "attn_residual")
         cur = ops.add(feed(b, b.norm(after, "post_attention_norm", il), il), after, "l_out")
     cur = b.norm(cur, "output_norm", label="h_nextn")
@@ -78,12 +81,12 @@ def qwen(b: Builder) -> None:
     b.logits(ops.get_rows(cur, b.out_ids(), "result_norm"))
 
 
-def gated_attention(b: Builder, given: AttentionInput, cur: Tensor, positions: Tensor, il: int) -> Tensor:
-    """Attention whose Q comes with a gate for what comes out (`build_layer_attn`)."""
+def gated_attention(b: Builder, given: AttentionInput, cur: Tensor, positions: Tensor, il: int, *, reshaped: bool) -> Tensor:
+    """Attention whose Q comes with a gate for what comes out (`build_layer_attn`); they are taken from heads if `reshaped`."""
     n, heads, heads_kv = b.n_tokens, b.of_block("attention.head_count", il), b.heads_kv(il)
     head = b.head("value", il)
     both, k, v = project_flat(b, cur, il, (head * 2 * heads, head * heads_kv, head * heads_kv))
-    if b.arch == "qwen3next":
+    if reshaped:
         both = ops.reshape(both, head * 2, heads, n)
     length = row_size(both.type, head * 2)
     q, gate = (ops.view_3d(both, head, heads, n, length, length * heads) for _ in range(2))
