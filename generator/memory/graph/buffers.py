@@ -48,24 +48,12 @@ GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
 
 
 def compute_buffers(
-    model: Model,
-    layers: Layers,
-    context: Context,
-    settings: Settings,
-    placement: Placement,
-    gpus: int,
-    backend: str,
-    *,
-    flash: bool,
-    graph: Callable[[Builder], None] | None = None,
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int, backend: str, *, flash: bool
 ) -> list[Peak]:
-    """Give the peak of each device's compute buffer, in the order of devices, the host's last; of the model's graph unless another is named."""
+    """Give the peak of each device's compute buffer, in the order of devices, the host's last."""
     builder = _builder(model, layers, context, settings, placement, gpus, flash=flash)
-    (graph or GRAPHS.get(model.architecture, decoder))(builder)
-    offloads = settings.op_offload and backend not in backends.TAKES_NOTHING_OVER
-    devices = Devices(host=gpus, offloads=offloads, copies=COPIES if works_as_pipeline(settings, placement, gpus) else 1)
-    planned = schedule(builder.leafs, builder.nodes, devices)
-    return allocate(planned.leafs, planned.nodes, [*(ALIGNMENT,) * gpus, HOST_ALIGNMENT], _size)
+    GRAPHS.get(model.architecture, decoder)(builder)
+    return _peaks(builder, settings, placement, gpus, backend)
 
 
 def draft_buffers(
@@ -76,9 +64,18 @@ def draft_buffers(
     Source: common/speculative.cpp, `common_base_params_to_speculative`. Raises UnknownGraphError for a draft head that is not known.
     """
     alone = replace(layers, caches=layers.draft, states=(), rolls_back=False)
-    types = {"type_k": settings.type_k_draft, "type_v": settings.type_v_draft}
-    asked = replace(settings, program="llama-server", embedding=False, spec_type=(), **types)
-    return compute_buffers(model, alone, context, asked, placement, gpus, backend, flash=flash, graph=drafts.draft)
+    asked = replace(settings, program="llama-server", embedding=False, spec_type=())
+    asked = replace(asked, type_k=settings.type_k_draft, type_v=settings.type_v_draft)
+    builder = _builder(model, alone, context, asked, placement, gpus, flash=flash)
+    drafts.draft(builder)
+    return _peaks(builder, asked, placement, gpus, backend)
+
+
+def _peaks(builder: Builder, settings: Settings, placement: Placement, gpus: int, backend: str) -> list[Peak]:
+    offloads = settings.op_offload and backend not in backends.TAKES_NOTHING_OVER
+    devices = Devices(host=gpus, offloads=offloads, copies=COPIES if works_as_pipeline(settings, placement, gpus) else 1)
+    planned = schedule(builder.leafs, builder.nodes, devices)
+    return allocate(planned.leafs, planned.nodes, [*(ALIGNMENT,) * gpus, HOST_ALIGNMENT], _size)
 
 
 def works_as_pipeline(settings: Settings, placement: Placement, gpus: int) -> bool:

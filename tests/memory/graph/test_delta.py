@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from generator.memory.architectures import layers_of
+from generator.memory.backends import RPC
+from generator.memory.context import context_of
+from generator.memory.graph.buffers import draft_buffers
+from generator.memory.placement import place
 from generator.memory.plan import make_plan
 from generator.memory.settings import parse_flags
 from tests.memory.graph.compact import Header, model_of
@@ -52,3 +57,21 @@ def test_buffers_are_those_of_the_engine(header: Header, program: str, flags: st
     plan = make_plan(model_of(header), parse_flags(flags, program), build="v0.5.0")
     assert 0 <= plan.gpus[0].compute - device < PADDING
     assert plan.host.compute == host
+
+
+@pytest.mark.parametrize(
+    ("header", "flags", "device", "host"),
+    [
+        (QWEN35, "-ngl 99 -c 8192 -fa off -np 3 --spec-type draft-mtp", 133_966_944, 16_299_136),
+        (QWEN35, "-ngl 3 -c 8192 -fa on -np 4 -kvu --spec-type draft-mtp -ctkd q8_0 -ctvd q8_0", 54_820_896, 17_074_208),
+        (LING3, "-ngl 99 -c 8192 -fa off -np 3 --spec-type draft-mtp", 188_599_392, 16_299_136),
+        (LING3, "-ngl 3 -c 8192 -fa on -np 4 -kvu --spec-type draft-mtp -ctkd q8_0 -ctvd q8_0", 75_509_792, 18_888_736),
+    ],
+)
+def test_a_draft_head_has_buffers_of_its_own(header: Header, flags: str, device: int, host: int) -> None:
+    model, settings = model_of(header), parse_flags(flags, "llama-server")
+    layers, context = layers_of(model, "v0.5.0"), context_of(model, settings)
+    placement = place(model, settings, 1, draft_head=True, backend=RPC)
+    peaks = draft_buffers(model, layers, context, settings, placement, 1, RPC, flash=settings.flash_attn == "on")
+    assert 0 <= peaks[0].size - device < PADDING
+    assert peaks[1].size == host
