@@ -7,7 +7,7 @@ that a program reserves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from generator.gguf.types import block
@@ -15,7 +15,7 @@ from generator.memory import backends
 from generator.memory.backends import unknown_operations
 from generator.memory.builds import Build, Builds
 from generator.memory.context import Context
-from generator.memory.graph import delta_nets, kimi, latent, lightning, state_spaces, support, variants, windowed
+from generator.memory.graph import delta_nets, drafts, kimi, latent, lightning, state_spaces, support, variants, windowed
 from generator.memory.graph.allocate import Peak, allocate
 from generator.memory.graph.builder import Batch, Builder, CacheView
 from generator.memory.graph.decoder import decoder
@@ -68,15 +68,33 @@ GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
 def compute_buffers(
     model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
 ) -> list[Peak]:
-    """Give the peak of each device's compute buffer, in the order of devices, the host's last."""
-    gpus, backend = engine.gpus, engine.backend
+    """Give the peak of each device's compute buffer, in the order of devices, the host's last. Raises UnknownGraphError."""
     builder = _builder(model, layers, context, settings, placement, engine, flash=flash)
-    missing = unknown_operations(backend, engine.build)
-    builder.missing = missing if any(device != HOST for device in placement.layer_devices) else frozenset()
     GRAPHS.get(model.architecture, decoder)(builder)
+    return _peaks(builder, settings, placement, engine)
+
+
+def draft_buffers(
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
+) -> list[Peak]:
+    """Give the same for the context of the model's own draft head, which keeps no state and one token's logits a sequence.
+
+    Source: common/speculative.cpp, `common_base_params_to_speculative`. Raises UnknownGraphError for a draft head that is not known.
+    """
+    alone = replace(layers, caches=layers.draft, states=(), rolls_back=False)
+    asked = replace(settings, program="llama-server", embedding=False, spec_type=())
+    asked = replace(asked, type_k=settings.type_k_draft, type_v=settings.type_v_draft)
+    builder = _builder(model, alone, context, asked, placement, engine, flash=flash)
+    drafts.draft(builder)
+    return _peaks(builder, asked, placement, engine)
+
+
+def _peaks(builder: Builder, settings: Settings, placement: Placement, engine: Engine) -> list[Peak]:
+    gpus, backend = engine.gpus, engine.backend
     offloads = settings.op_offload and backend not in backends.TAKES_NOTHING_OVER
     copies = COPIES if works_as_pipeline(settings, placement, gpus) else 1
-    planned = schedule(builder.leafs, builder.nodes, Devices(gpus, offloads, copies, support.computes(backend, gpus, missing)))
+    devices = Devices(gpus, offloads, copies, support.computes(backend, gpus, builder.missing))
+    planned = schedule(builder.leafs, builder.nodes, devices)
     alignment = HOST_ALIGNMENT if backend == backends.RPC else ALIGNMENT  # of the far side: a device is the host there
     return allocate(planned.leafs, planned.nodes, [*(alignment,) * gpus, HOST_ALIGNMENT], support.allocated(backend))
 
@@ -108,6 +126,8 @@ def _builder(
     builder = Builder(model, batch, views, where.get, layer_device, lambda il: _index(placement.layer_devices[il], gpus))
     builder.every_cache = tuple(made)
     builder.attention_device = None if settings.kv_offload else gpus
+    if any(device != HOST for device in placement.layer_devices):
+        builder.missing = unknown_operations(engine.backend, engine.build)
     return builder
 
 

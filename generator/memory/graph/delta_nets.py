@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from generator.memory.graph import feed_forward, ops
-from generator.memory.graph.attention import AttentionInput, attend, attention_input, project_flat
+from generator.memory.graph.attention import AttentionInput, attend, project_flat
 from generator.memory.graph.builder import Builder
+from generator.memory.graph.decoder import Inputs
 from generator.memory.graph.states import StateInput, by_sequence, held_state, read_state, state_widths
 from generator.memory.graph.tensor import Tensor, row_size
 
@@ -64,12 +65,15 @@ def qwen(b: Builder) -> None:
     """Blocks of a gated delta net, every few blocks one of gated attention; dense, or experts with a shared one behind a gate."""
     cur = b.embedding()
     recurrent = StateInput(b)
-    given = attention_input(b, next(iter(b.caches.values())))
+    inputs = Inputs(b)
     positions = b.positions(1 if b.arch == "qwen3next" else 4)
     for il in range(b.n_layer):
         residual = cur
         cur = b.expand(b.norm(cur, "attn_norm", il))
-        cur = gated_attention(b, given, cur, positions, il) if il in b.caches else _delta_net(b, recurrent, cur, il)
+        if il in b.caches:
+            cur = gated_attention(b, inputs.of(il), cur, positions, il, reshaped=b.arch == "qwen3next")
+        else:
+            cur = _delta_net(b, recurrent, cur, il)
         after = ops.add(cur, residual, "attn_residual")
         cur = ops.add(feed(b, b.norm(after, "post_attention_norm", il), il), after, "l_out")
     cur = b.norm(cur, "output_norm", label="h_nextn")
@@ -77,12 +81,12 @@ def qwen(b: Builder) -> None:
     b.logits(ops.get_rows(cur, b.out_ids(), "result_norm"))
 
 
-def gated_attention(b: Builder, given: AttentionInput, cur: Tensor, positions: Tensor, il: int) -> Tensor:
-    """Attention whose Q comes with a gate for what comes out (`build_layer_attn`)."""
+def gated_attention(b: Builder, given: AttentionInput, cur: Tensor, positions: Tensor, il: int, *, reshaped: bool) -> Tensor:
+    """Attention whose Q comes with a gate for what comes out (`build_layer_attn`); they are taken from heads if `reshaped`."""
     n, heads, heads_kv = b.n_tokens, b.of_block("attention.head_count", il), b.heads_kv(il)
     head = b.head("value", il)
     both, k, v = project_flat(b, cur, il, (head * 2 * heads, head * heads_kv, head * heads_kv))
-    if b.arch == "qwen3next":
+    if reshaped:
         both = ops.reshape(both, head * 2, heads, n)
     length = row_size(both.type, head * 2)
     q, gate = (ops.view_3d(both, head, heads, n, length, length * heads) for _ in range(2))
@@ -96,7 +100,8 @@ def gated_attention(b: Builder, given: AttentionInput, cur: Tensor, positions: T
 
 def _delta_net(b: Builder, given: StateInput, cur: Tensor, il: int) -> Tensor:
     """A gated delta net (`build_layer_attn_linear`)."""
-    head, heads_k, heads = b.number("ssm.state_size"), b.number("ssm.group_count"), b.number("ssm.time_step_rank")
+    heads = b.w("ssm_dt", il, "bias").ne[0]
+    head, heads_k = b.number("ssm.state_size"), b.number("ssm.group_count")
     head_v = b.number("ssm.inner_size") // heads
     mixed, z = _mixed(b, cur, il, head, heads_k, head_v * heads // heads_k)
     beta, alpha = _beta_and_alpha(b, cur, il, heads, heads_k)
