@@ -286,5 +286,5 @@ class Builder:
 def hadamard(cur: Tensor, rotation: Tensor) -> Tensor:
     """Rows rotated before they are quantised (src/llama-impl.h, `llama_mul_mat_hadamard`)."""
     size = rotation.ne[0]
-    seen = ops.reshape(cur, size, cur.elements // size)
+    seen = (ops.reshape if cur.is_contiguous else ops.cont)(cur, size, cur.elements // size)
     return ops.reshape(ops.mul_mat(rotation, seen), *cur.ne)
