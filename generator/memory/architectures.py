@@ -52,8 +52,8 @@ def _before(count: Quantity, end: Quantity) -> Choice:
     return Choice.of((count, end), words, lambda values: tuple(range(min(map(_whole, values)))))
 
 
-def _at_intervals(model: Model) -> Choice:
-    interval = model.number("full_attention_interval", 4)
+def _at_intervals(model: Model, default: int) -> Choice:
+    interval = model.number("full_attention_interval", default)
     if not int(interval):
         raise InputError(f"'{model.architecture}.full_attention_interval' is 0", remedy="the header was written wrongly: take another file")
     inputs = (model.loaded_blocks, interval)
@@ -136,7 +136,16 @@ def gated_delta_net(model: Model, _: Build) -> Layers:
     A header may list the blocks of the second kind instead. Source: src/models/qwen35moe.cpp, qwen35.cpp and qwen3next.cpp
     (the default interval is 4; blocks of a draft head are attention only).
     """
-    chosen = _listed(model) if model.has("attention.recurrent_layers") else _at_intervals(model)
+    return _intervals(model, 4)
+
+
+def lightning(model: Model, _: Build) -> Layers:
+    """The same with states of lightning attention (src/models/minimax-01.cpp: the default interval is 8)."""
+    return _intervals(model, 8)
+
+
+def _intervals(model: Model, default: int) -> Layers:
+    chosen = _listed(model) if model.has("attention.recurrent_layers") else _at_intervals(model, default)
     return _layers(model, chosen, _others(model, chosen))
 
 
@@ -233,6 +242,7 @@ ARCHITECTURES: Mapping[str, Rule] = MappingProxyType(
     {
         **dict.fromkeys(_ATTENTION.split(), attention),
         **dict.fromkeys(("qwen35", "qwen35moe", "qwen3next"), gated_delta_net),
+        "minimax-01": lightning,
         **dict.fromkeys(("jamba", "granitehybrid", "plamo2", "lfm2", "lfm2moe", "kimi-linear", "kimi-k3", "bailingmoe3"), by_heads),
         **dict.fromkeys(("nemotron_h", "nemotron_h_moe"), by_heads_and_width),
         "falcon-h1": both,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from generator.memory.layers import RecurrentState
 from generator.memory.model import Model
+from generator.memory.rows import head_length
 from generator.quantity import ONE, Quantity
 
 NOTHING = Quantity.constant(0, ONE)
@@ -26,6 +27,8 @@ def state_of(model: Model, blocks: tuple[int, ...]) -> tuple[RecurrentState, ...
         return (_short_convolution(model, blocks),)
     if model.has("kda.head_dim"):
         return (_delta_attention(model, blocks),)
+    if not model.has("ssm.conv_kernel"):
+        return (_lightning(model, blocks),)
     return (_selective(model, blocks),)
 
 
@@ -45,6 +48,12 @@ def _delta_attention(model: Model, blocks: tuple[int, ...]) -> RecurrentState:
     head, heads = model.number("kda.head_dim"), model.per_block("attention.head_count", 0)
     kernel = model.number("ssm.conv_kernel", 4)
     return RecurrentState(blocks, r=(kernel - _ONE) * heads * head * 3, s=head * head * heads)
+
+
+def _lightning(model: Model, blocks: tuple[int, ...]) -> RecurrentState:
+    """Lightning attention: a square matrix a head, and no convolution."""
+    head = head_length(model, "key")
+    return RecurrentState(blocks, r=NOTHING, s=head * head * model.per_block("attention.head_count", 0))
 
 
 def _selective(model: Model, blocks: tuple[int, ...]) -> RecurrentState:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from generator.memory.graph import ops
-from generator.memory.graph.tensor import NONE, Count, Tensor, given
+from generator.memory.graph.tensor import NONE, Count, Tensor, given, shape, strides
 from generator.memory.model import Model
 from generator.memory.rows import head_length, kv_heads
 from generator.memory.windows import windowed_blocks
@@ -152,6 +152,13 @@ class Builder:
     def bias(self, name: str, il: int | None = None) -> Tensor | None:
         """Give a bias where the file has it."""
         return self.opt(name, il, "bias")
+
+    def shaped(self, name: str, il: int, *ne: int) -> Tensor:
+        """Give a weight that the engine takes in another shape than the file has (`TENSOR_ALLOW_RESHAPE`)."""
+        found = self.w(name, il)
+        found.ne = shape(*ne)
+        found.nb = strides(found.type, found.ne)
+        return found
 
     def _weight(self, full: str) -> Tensor | None:
         row = self._shapes.get(full)

@@ -33,23 +33,21 @@ def convolved(b: Builder, given: StateInput, mixed: Tensor, il: int) -> Tensor:
     return inputs
 
 
-def delta(b: Builder, held: Tensor, parts: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]) -> Tensor:
-    """A gated delta net of Q, K, V, gate, beta and state, whose new state is kept (`build_recurrent_attn`)."""
-    v, state, keep = parts[2], parts[5], b.batch.rollback > 0
+def delta(b: Builder, held: Tensor, parts: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor], *, flat: bool = False) -> Tensor:
+    """A gated delta net of Q, K, V, gate, beta and state, whose new state is kept (`build_recurrent_attn`), in one run where `flat`."""
+    v, state, copies = parts[2], parts[5], 1 + b.batch.rollback
     length, heads, tokens, sequences = v.ne
-    copies = b.batch.rollback + 1
     made = ops.gated_delta_net(*parts, copies)
-    size = length * length * heads
-    row = row_size(made.type, length * heads)
-    out = ops.view_4d(made, v.ne, row_size(made.type, length), row, row * tokens, name="attn_output")
-    if keep:
+    size, element = length * length * heads, row_size(made.type, 1)
+    row = element * length * heads
+    out = ops.view_4d(made, v.ne, element * length, row, row * tokens, name="attn_output")
+    if copies > 1:
         written = min(tokens, copies)
-        plane = row_size(made.type, size * sequences)
-        new = ops.view_3d(made, size, sequences, written, row_size(made.type, size), plane)
+        new = ops.view_3d(made, size, sequences, written, element * size, element * size * sequences)
         into = ops.view_3d(held, size, sequences, written, held.nb[1], b.batch.state_rows * held.nb[1])
     else:
-        new = ops.view_4d(made, state.ne, *(row_size(made.type, length * part) for part in (1, length, length * heads)), name="new_state")
-        into = ops.view_2d(held, held.ne[0], sequences, held.nb[1])
+        new = ops.view_4d(made, state.ne, element * length, element * length**2, element * size, name="new_state")
+        into = ops.view_1d(held, held.ne[0] * sequences) if flat else ops.view_2d(held, held.ne[0], sequences, held.nb[1])
     b.expand(ops.cpy(new, into))
     return out
 
@@ -67,7 +65,7 @@ def qwen(b: Builder) -> None:
     cur = b.embedding()
     recurrent = StateInput(b)
     given = attention_input(b, next(iter(b.caches.values())))
-    positions = b.positions(4 if b.model.has("rope.dimension_sections") else 1)
+    positions = b.positions(1 if b.arch == "qwen3next" else 4)
     for il in range(b.n_layer):
         residual = cur
         cur = b.expand(b.norm(cur, "attn_norm", il))

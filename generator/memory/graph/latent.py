@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from generator.memory.graph.builder import Builder
+from generator.memory.graph.compressed import compressed
 from generator.memory.graph.decoder import Inputs
 from generator.memory.graph.indexed import indexed
 from generator.memory.graph.latent_attention import latent_attention
@@ -44,6 +45,7 @@ GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
         "mistral4": deepseek2,
         "deepseek32": indexed,
         "glm-dsa": indexed,
+        "deepseek4": compressed,
     }
 )
 """Architectures and what makes their graph."""

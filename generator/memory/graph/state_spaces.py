@@ -94,6 +94,7 @@ def nemotron_h(b: Builder) -> None:
             cur = _nemotron_feed_forward(b, cur, il)
         cur = ops.add(cur, residual, "nemotron_h_block_out")
     cur = b.norm(cur, "output_norm", label="h_nextn")
+    cur.is_output = True
     b.logits(ops.get_rows(cur, out_ids, "result_norm"))
 
 

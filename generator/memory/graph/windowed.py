@@ -296,15 +296,8 @@ def _feed_forward(run: Run, cur: Tensor, il: int, logits: Tensor | None) -> Tens
 
 def _limit(run: Run, name: str, il: int) -> bool:
     """Tell whether a block limits its gated units by operations of their own."""
-    if not run.traits.limits_experts or not run.b.model.has(name):
-        return False
-    stated = run.b.model.raw(name)
-    limit = stated[il] if isinstance(stated, list | tuple) else stated
-    return isinstance(limit, int | float) and limit > SMALLEST_LIMIT
+    return run.traits.limits_experts and feed_forward.limits(run.b, name, il)
 
-
-SMALLEST_LIMIT = 1e-6
-"""A limit of gated units up to this is none (src/llama-graph.cpp)."""
 
 GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType({**dict.fromkeys(TRAITS, decoder), **gemma.GRAPHS})
 """Architectures and what makes their graph."""
