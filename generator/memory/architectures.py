@@ -228,7 +228,7 @@ def compressed(model: Model, _: Build) -> Layers:
 _ATTENTION = (
     "llama llama4 deci falcon gpt2 gptj gptneox mpt baichuan starcoder refact bloom stablelm qwen qwen2 qwen2moe qwen2vl qwen3 qwen3moe "
     "qwen3vl qwen3vlmoe phi2 phi3 phimoe plamo plamo3 codeshell orion internlm2 minicpm minicpm3 gemma gemma2 gemma3 gemma3n gemma4 "
-    "starcoder2 maple xverse command-r cohere2 cohere2moe dbrx olmo olmo2 olmoe muse-glimmer openelm arctic deepseek deepseek2 "
+    "starcoder2 maple xverse grok command-r cohere2 cohere2moe dbrx olmo olmo2 olmoe muse-glimmer openelm arctic deepseek deepseek2 "
     "deepseek2-ocr chatglm glm4 glm4moe bitnet jais jais2 nemotron exaone exaone4 exaone-moe granite granitemoe granite_swa chameleon plm "
     "bailingmoe bailingmoe2 dots1 arcee afmoe laguna ernie4_5 ernie4_5-moe hunyuan-moe hunyuan-dense hunyuan_vl hy_v3 smollm3 gpt-oss "
     "smallthinker seed_oss grovemoe apertus minimax-m2 cogvlm pangu-embedded mistral3 mistral4 paddleocr mimo2 step35 spark2_5 maincoder "

@@ -29,6 +29,9 @@ HOST = -1
 HEAD_BEFORE_INPUT = frozenset({"gemma3n", "gemma4"})
 """Architectures that make a tied output head first, so that the embedding is loaded again whatever the buffers (src/models/gemma4.cpp)."""
 
+HEAD_IS_INPUT = frozenset({"bitnet"})
+"""Architectures whose head is the embedding itself, in host memory (src/models/bitnet.cpp)."""
+
 FIRST_LAYER = frozenset(
     {"token_embd_norm", "per_layer_model_proj", "per_layer_proj_norm", "rope_freqs", "rope_factors_long", "rope_factors_short"}
 )
@@ -104,7 +107,7 @@ def _placed(
         else:
             yield Placed(tensor, HOST if tensor.is_input else output)
     tied = model.named("token_embd.weight") if model.tied_embedding else None
-    if tied is None:
+    if tied is None or model.architecture in HEAD_IS_INPUT:
         return
     buffer_type = buffer_type_of(tied.name, settings.overrides)
     if model.architecture in HEAD_BEFORE_INPUT:

@@ -9,7 +9,7 @@ from generator.memory.architectures import layers_of
 from generator.memory.backends import backend_of
 from generator.memory.compute import declared_reserve
 from generator.memory.context import Context, context_of
-from generator.memory.flash import is_on
+from generator.memory.flash import is_on, settled
 from generator.memory.graph.buffers import compute_buffers
 from generator.memory.graph.builder import UnknownGraphError
 from generator.memory.graph.terms import peak_bytes
@@ -123,6 +123,7 @@ def make_plan(model: Model, settings: Settings, *, gpus: int = 1, build: str | N
     """Give the plan of a run at a build on devices of a backend. Raises RefusedSettings and UnsupportedArchitecture."""
     backend = backend or backend_of(build)
     layers = layers_of(model, build)
+    settings = settled(model, settings)
     refuse(model, settings)
     context = context_of(model, settings)
     refuse_cache(layers, settings, context, backend if gpus else None)

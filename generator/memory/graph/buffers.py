@@ -12,7 +12,7 @@ from types import MappingProxyType
 from generator.gguf.types import block
 from generator.memory import backends
 from generator.memory.context import Context
-from generator.memory.graph import delta_nets, kimi, latent, lightning, state_spaces, windowed
+from generator.memory.graph import delta_nets, kimi, latent, lightning, state_spaces, variants, windowed
 from generator.memory.graph.allocate import Peak, allocate
 from generator.memory.graph.builder import Batch, Builder, CacheView
 from generator.memory.graph.decoder import decoder
@@ -33,7 +33,15 @@ HOST_ALIGNMENT = 32
 """Bytes to which the host does (ggml/src/ggml-impl.h, TENSOR_ALIGNMENT)."""
 
 GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
-    {**windowed.GRAPHS, **latent.GRAPHS, **delta_nets.GRAPHS, **kimi.GRAPHS, **lightning.GRAPHS, **state_spaces.GRAPHS}
+    {
+        **variants.GRAPHS,
+        **windowed.GRAPHS,
+        **latent.GRAPHS,
+        **delta_nets.GRAPHS,
+        **kimi.GRAPHS,
+        **lightning.GRAPHS,
+        **state_spaces.GRAPHS,
+    }
 )
 """Architectures with a graph of their own; the others are plain decoders."""
 

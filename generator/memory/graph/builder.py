@@ -91,6 +91,7 @@ class Builder:
         self.windowed = windowed_blocks(model)
         self.attention_device: int | None = None
         self.soft_caps_scores = False
+        self.embedded: Tensor | None = None
 
     # hyperparameters
 
@@ -210,21 +211,31 @@ class Builder:
         made.is_input = True
         return made
 
-    def embedding(self) -> Tensor:
-        """Give the embedded tokens (`build_inp_embd`): the host looks them up, and takes embeddings as they come instead."""
-        deepstack = 1 + self.number("n_deepstack_layers", 0)
+    def embedding(self, *, scaled: bool = False) -> Tensor:
+        """Give the embedded tokens (`build_inp_embd`): the host looks them up, and takes embeddings as they come instead.
+
+        `scaled` is for architectures that multiply them by a factor whether the header states one or not.
+        """
+        wide = 1 + self.deepstack_layers()
         embedded = ops.get_rows(self.w("token_embd"), self.input("inp_tokens", "I32", self.n_tokens), "embd")
-        if deepstack > 1:
-            embedded = ops.pad(embedded, self.n_embd * (deepstack - 1))
+        if wide > 1:
+            embedded = ops.pad(embedded, self.n_embd * (wide - 1))
         self.expand(embedded)
-        self.expand(self.input("inp_embd", "F32", self.n_embd * deepstack, self.n_tokens))
-        if deepstack > 1:
+        self.expand(self.input("inp_embd", "F32", self.n_embd * wide, self.n_tokens))
+        if wide > 1:
             embedded = ops.view_2d(embedded, self.n_embd, self.n_tokens, embedded.nb[1])
-        if self.real("embedding_scale"):
+        self.embedded = embedded
+        if scaled or self.real("embedding_scale"):
             if not embedded.is_contiguous:
                 embedded = ops.cont(embedded)
             embedded = ops.scale(embedded, "embd")
         return self.expand(embedded)
+
+    def deepstack_layers(self) -> int:
+        """Give how many more embeddings a token of an image brings, for blocks beyond the first."""
+        mapping = self.model.raw("deepstack_mapping") if self.model.has("deepstack_mapping") else ()
+        mapped = {stream for stream in mapping if stream >= 0} if isinstance(mapping, list | tuple) else set()
+        return self.number("n_deepstack_layers", len(mapped))
 
     def positions(self, each: int = 1) -> Tensor:
         """Give the positions of tokens."""
@@ -275,8 +286,11 @@ class Builder:
         cur = self.norm(cur, "output_norm", kind=norm, label=label)
         self.logits(cur, scaled=scaled)
 
-    def logits(self, cur: Tensor, *, scaled: int = 0, keep_embedding: bool = True) -> None:
-        """The logits of what is given; `scaled` is how many operations of one element follow: a scale, the three of a soft cap, or both."""
+    def logits(self, cur: Tensor, *, scaled: int = 0, keep_embedding: bool = True, after: Callable[[Tensor], Tensor] | None = None) -> None:
+        """The logits of what is given; `scaled` is how many operations of one element follow: a scale, the three of a soft cap, or both.
+
+        `after` is what else becomes of them.
+        """
         cur.is_output = keep_embedding
         made = ops.mul_mat(self.head_matrix(), cur, "result_output")
         bias, scale = self.bias("output"), self.opt("output", None, "scale")
@@ -286,6 +300,8 @@ class Builder:
             made = ops.add(made, bias, "result_output")
         for step in range(scaled):
             made = ops.unary(made, "result_output") if scaled > 1 and step == scaled - 2 else ops.scale(made, "result_output")
+        if after is not None:
+            made = after(made)
         made.is_output = True
         self.expand(made)
 

@@ -176,6 +176,11 @@ def cast(a: Tensor, kind: str, name: str = "") -> Tensor:
     return made
 
 
+def set_1d(a: Tensor, b: Tensor, name: str = "") -> Tensor:
+    """A copy of `a` with some of its elements replaced by those of `b`."""
+    return _copying_strides("SET", a, b, name=name)
+
+
 def dup(a: Tensor, name: str = "") -> Tensor:
     """A copy."""
     return _copying_strides("DUP", a, name=name)
