@@ -13,7 +13,8 @@ from types import MappingProxyType
 from generator.memory.graph import feed_forward, gemma, ops
 from generator.memory.graph.attention import attend, project
 from generator.memory.graph.builder import Builder
-from generator.memory.graph.decoder import Inputs, rope_factors
+from generator.memory.graph.decoder import Inputs, rope_factors, stream_before, with_image
+from generator.memory.graph.stack import GATINGS
 from generator.memory.graph.tensor import Tensor
 from generator.memory.windows import window_of
 
@@ -157,7 +158,7 @@ def decoder(b: Builder) -> None:
     cur = _embedded(b, TRAITS[b.arch].embedding)
     run = Run(b)
     for il in range(b.n_layer):
-        cur = _block(run, cur, il)
+        cur = _block(run, with_image(b, cur, stream_before(b, il)), il)
     _finish(run, cur)
 
 
@@ -270,17 +271,13 @@ def _gated(b: Builder, cur: Tensor, read: Tensor, il: int) -> Tensor:
     return ops.reshape(split, width, n, name="attn_gated")
 
 
-GATINGS = {0: "sigmoid", 1: "softmax", 2: "sigmoid", 3: "softmax_weight", 4: "sqrt_softplus"}
-"""The ways to weight experts by the number that a header states (src/llama-hparams.h); these architectures take 0 for sigmoid."""
-
-
 def _feed_forward(run: Run, cur: Tensor, il: int, logits: Tensor | None) -> Tensor:
     b, traits = run.b, run.traits
     if b.opt("ffn_gate_inp", il) is None:
         return feed_forward.dense(b, cur, il, gate=traits.gate, clamped=_limit(run, "swiglu_clamp_shexp", il))
     made = feed_forward.experts(
         *(b, cur, il),
-        gating=traits.gating or GATINGS[b.number("expert_gating_func", 0)],
+        gating=traits.gating or GATINGS.get(b.number("expert_gating_func", 0), "sigmoid"),
         normalised=b.flag("expert_weights_norm") if traits.normalised is None else traits.normalised,
         logits=logits,
         weight_first=traits.weight_first,
