@@ -10,7 +10,7 @@ from generator.memory.backends import backend_of
 from generator.memory.compute import declared_reserve
 from generator.memory.context import Context, context_of
 from generator.memory.flash import is_on, settled
-from generator.memory.graph.buffers import compute_buffers
+from generator.memory.graph.buffers import Engine, compute_buffers
 from generator.memory.graph.builder import UnknownGraphError
 from generator.memory.graph.terms import peak_bytes
 from generator.memory.layers import Cache, Layers
@@ -129,7 +129,7 @@ def make_plan(model: Model, settings: Settings, *, gpus: int = 1, build: str | N
     refuse_cache(layers, settings, context, backend if gpus else None)
     placement = place(model, settings, gpus, draft_head=settings.loads_draft_head, backend=backend)
     flash = is_on(model, layers, settings, placement, backend)
-    compute, unknown = _compute(model, layers, context, settings, placement, gpus, backend, flash=flash)
+    compute, unknown = _compute(model, layers, context, settings, placement, Engine(build, backend, gpus), flash=flash)
     host = Device("host", _terms(settings, layers, context, placement, HOST, compute[gpus]))
     devices = tuple(Device(f"gpu{index}", _terms(settings, layers, context, placement, index, compute[index])) for index in range(gpus))
     draft = draft_of(layers, settings, context, placement, gpus)
@@ -137,17 +137,17 @@ def make_plan(model: Model, settings: Settings, *, gpus: int = 1, build: str | N
 
 
 def _compute(
-    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int, backend: str, *, flash: bool
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
 ) -> tuple[list[Quantity], str | None]:
     """Give the compute buffer of each device, the host's last, and the tensor that a graph would need and the header does not have."""
     words = [
-        *(f"what device {index}'s buffer holds at its fullest" for index in range(gpus)),
+        *(f"what device {index}'s buffer holds at its fullest" for index in range(engine.gpus)),
         "what the host's buffer holds at its fullest",
     ]
     try:
-        peaks = compute_buffers(model, layers, context, settings, placement, gpus, backend, flash=flash)
+        peaks = compute_buffers(model, layers, context, settings, placement, engine, flash=flash)
     except UnknownGraphError as error:
-        return [declared_reserve()] * gpus + [Quantity.constant(0, BYTE, "not known")], str(error)
+        return [declared_reserve()] * engine.gpus + [Quantity.constant(0, BYTE, "not known")], str(error)
     return [peak_bytes(peak, model, text) for peak, text in zip(peaks, words, strict=True)], None
 
 

@@ -31,7 +31,10 @@ def attention_input(b: Builder, cache: CacheView, *, values: bool = True, mask_f
     v_idxs = None
     if values:
         v_idxs = b.input("attn_inp_v_idxs", "I64", n * cache.widest_value if cache.transposed else n)
-    mask = b.input("attn_inp_kq_mask", "F16" if flash else "F32", cache.cells, n // cache.streams, 1, cache.streams)
+    in_f32 = b.batch.masks_in_f32 or not flash
+    mask = b.input("attn_inp_kq_mask", "F32" if in_f32 else "F16", cache.cells, n // cache.streams, 1, cache.streams)
+    if flash and in_f32:
+        mask = ops.cast(mask, "F16", "attn_inp_kq_mask")
     rotations = [
         b.input(f"attn_inp_{part}_rot", "F32", size, size) if size else None
         for part, size in (("k", cache.rotates_keys if values else 0), ("v", cache.rotates_values if values else 0))

@@ -7,17 +7,19 @@ that a program reserves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from generator.gguf.types import block
 from generator.memory import backends
+from generator.memory.builds import Build, Builds
 from generator.memory.context import Context
-from generator.memory.graph import delta_nets, kimi, latent, lightning, state_spaces, variants, windowed
+from generator.memory.graph import delta_nets, kimi, latent, lightning, state_spaces, support, variants, windowed
 from generator.memory.graph.allocate import Peak, allocate
 from generator.memory.graph.builder import Batch, Builder, CacheView
 from generator.memory.graph.decoder import decoder
 from generator.memory.graph.schedule import COPIES, Devices, schedule
-from generator.memory.graph.tensor import Count, Tensor
+from generator.memory.graph.tensor import Count
 from generator.memory.kv_cache import cells_of
 from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
@@ -31,6 +33,22 @@ ALIGNMENT = 128
 
 HOST_ALIGNMENT = 32
 """Bytes to which the host does (ggml/src/ggml-impl.h, TENSOR_ALIGNMENT)."""
+
+OUTPUTS_OF_SLOTS = Builds(since="b9849")
+"""Builds whose llama-server reserves logits for its slots only; b9010 still reserved a whole micro-batch, as logs of both show."""
+
+MASKS_IN_F32 = Builds(until="v0.4.0")
+"""Builds that make masks in F32 and a copy in F16 for flash attention; logs of b9849 show it, the versions from v0.4.0 do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What runs a graph: a build (the newest for None) on so many devices of a backend."""
+
+    build: str | None
+    backend: str
+    gpus: int
+
 
 GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
     {
@@ -47,15 +65,16 @@ GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
 
 
 def compute_buffers(
-    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int, backend: str, *, flash: bool
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
 ) -> list[Peak]:
     """Give the peak of each device's compute buffer, in the order of devices, the host's last."""
-    builder = _builder(model, layers, context, settings, placement, gpus, flash=flash)
+    gpus = engine.gpus
+    builder = _builder(model, layers, context, settings, placement, engine, flash=flash)
     GRAPHS.get(model.architecture, decoder)(builder)
-    offloads = settings.op_offload and backend not in backends.TAKES_NOTHING_OVER
-    devices = Devices(host=gpus, offloads=offloads, copies=COPIES if works_as_pipeline(settings, placement, gpus) else 1)
-    planned = schedule(builder.leafs, builder.nodes, devices)
-    return allocate(planned.leafs, planned.nodes, [*(ALIGNMENT,) * gpus, HOST_ALIGNMENT], _size)
+    offloads = settings.op_offload and engine.backend not in backends.TAKES_NOTHING_OVER
+    copies = COPIES if works_as_pipeline(settings, placement, gpus) else 1
+    planned = schedule(builder.leafs, builder.nodes, Devices(gpus, offloads, copies, support.computes(engine.backend, gpus)))
+    return allocate(planned.leafs, planned.nodes, [*(ALIGNMENT,) * gpus, HOST_ALIGNMENT], support.allocated(engine.backend))
 
 
 def works_as_pipeline(settings: Settings, placement: Placement, gpus: int) -> bool:
@@ -68,13 +87,10 @@ def works_as_pipeline(settings: Settings, placement: Placement, gpus: int) -> bo
     return whole and several and settings.split_mode == "layer" and settings.kv_offload and not settings.overrides
 
 
-def _size(tensor: Tensor) -> int:
-    return tensor.nbytes
-
-
 def _builder(
-    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int, *, flash: bool
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
 ) -> Builder:
+    gpus = engine.gpus
     places = [(placed.tensor.name, _index(placed.device, gpus)) for placed in placement.tensors]
     where = dict(reversed(places))  # a tied embedding's own place, before that of its copy for the head
     where["output"] = dict(places).get("token_embd.weight", gpus)
@@ -82,7 +98,7 @@ def _builder(
     def layer_device(il: int) -> int:
         return _index(placement.layer_devices[il], gpus) if settings.kv_offload else gpus
 
-    batch = batch_of(context, settings, layers, flash=flash)
+    batch = batch_of(context, settings, layers, engine, flash=flash)
     made = [cache_view(model, cache, context, settings) for cache in layers.caches]
     views = {block: view for cache, view in zip(layers.caches, made, strict=True) for block in cache.blocks}
     builder = Builder(model, batch, views, where.get, layer_device, lambda il: _index(placement.layer_devices[il], gpus))
@@ -95,7 +111,7 @@ def _index(device: int, gpus: int) -> int:
     return gpus if device == HOST else device
 
 
-def batch_of(context: Context, settings: Settings, layers: Layers, *, flash: bool) -> Batch:
+def batch_of(context: Context, settings: Settings, layers: Layers, engine: Engine, *, flash: bool) -> Batch:
     """Give the batch of the worst case: a micro-batch, in whole shares of the sequences, and the outputs that a program reserves.
 
     States have a row a sequence (src/llama-model.cpp, `create_memory`), and copies for a draft where it can be taken back.
@@ -104,18 +120,19 @@ def batch_of(context: Context, settings: Settings, layers: Layers, *, flash: boo
     asked = smallest([context.total_cells, context.n_ubatch]).without_unit(TOKEN, "one row a token of the micro-batch")
     sequences = Count.of(context.sequences)
     tokens = (asked / context.sequences).rounded_up() * context.sequences
-    outputs = smallest([asked, outputs_of(context, settings)])
+    outputs = smallest([asked, outputs_of(context, settings, engine.build)])
     unified = int(context.streams) == 1
     rollback = settings.rollback_depth if layers.rolls_back else 0
-    return Batch(Count.of(tokens), sequences, Count.of(outputs), unified, flash, state_rows=sequences, rollback=rollback)
+    plain = not flash or Build.named(engine.build) in MASKS_IN_F32
+    return Batch(Count.of(tokens), sequences, Count.of(outputs), unified, flash, plain, state_rows=sequences, rollback=rollback)
 
 
-def outputs_of(context: Context, settings: Settings) -> Quantity:
+def outputs_of(context: Context, settings: Settings, build: str | None) -> Quantity:
     """Give the tokens whose logits a program keeps: llama-server's slots and their drafts, elsewhere a whole batch.
 
     Source: tools/server/server-context.cpp and common/speculative.cpp, `n_outputs_max`; src/llama-context.cpp for 0.
     """
-    if settings.program != "llama-server" or settings.embedding:
+    if settings.program != "llama-server" or settings.embedding or Build.named(build) not in OUTPUTS_OF_SLOTS:
         return context.n_batch.without_unit(TOKEN, "one row of logits a token of the batch")
     drafted = settings.spec_draft_n_max if settings.spec_type else 0
     return context.sequences * Quantity.constant(1 + drafted, ONE, "a token and its draft")

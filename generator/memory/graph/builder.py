@@ -47,7 +47,8 @@ class CacheView:
 class Batch:
     """The worst case that the engine reserves for: tokens of a micro-batch, sequences, and tokens whose logits are kept.
 
-    `state_rows` are the rows of a recurrent state, `rollback` the tokens that a draft can be taken back by.
+    `masks_in_f32` is so without flash attention, and in older builds with it. `state_rows` are the rows of a recurrent state,
+    `rollback` the tokens that a draft can be taken back by.
     """
 
     tokens: int
@@ -55,6 +56,7 @@ class Batch:
     outputs: int
     unified: bool
     flash: bool
+    masks_in_f32: bool
     state_rows: int = 0
     rollback: int = 0
 
