@@ -141,9 +141,10 @@ def batch_of(context: Context, settings: Settings, layers: Layers, engine: Engin
     States have a row a sequence (src/llama-model.cpp, `create_memory`), and copies for a draft where it can be taken back.
     Source: src/llama-context.cpp, `sched_reserve` and `graph_reserve`.
     """
-    asked = smallest([context.total_cells, context.n_ubatch]).without_unit(TOKEN, "one row a token of the micro-batch")
+    whole = context.n_ubatch if context.n_ubatch <= context.total_cells else context.total_cells
+    asked = whole.without_unit(TOKEN, "one row a token of the micro-batch")
     sequences = Count.of(context.sequences)
-    tokens = (asked / context.sequences).rounded_up() * context.sequences
+    tokens = asked if sequences == 1 else (asked / context.sequences).rounded_up() * context.sequences
     outputs = smallest([asked, outputs_of(context, settings, engine.build)])
     unified = int(context.streams) == 1
     rollback = settings.rollback_depth if layers.rolls_back else 0
