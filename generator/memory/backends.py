@@ -20,7 +20,7 @@ RECORDED_UNDER_RPC = Builds(since="v0.5.0", until="v0.6.0")
 TAKES_NOTHING_OVER = frozenset({RPC})
 """Backends that never take over an operation whose weights are in host memory (their `offload_op` is missing)."""
 
-VULKAN_BUFFER_RANGE = 4 * 2**30
+VULKAN_BUFFER_RANGE = 4 * 2**30 - 1
 """Bytes of one tensor that a Vulkan device can bind: `maxStorageBufferRange` is a number of 32 bits."""
 
 
