@@ -7,6 +7,7 @@ llama.cpp src/llama-model.cpp (`create_memory`), src/models/<name>.cpp (`load_ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from generator.errors import InputError, UnsupportedArchitecture
@@ -15,7 +16,7 @@ from generator.memory.builds import Build, Builds
 from generator.memory.layers import Cache, Choice, Layers
 from generator.memory.model import Model
 from generator.memory.rows import head_length, is_latent, kv_heads, row_elements
-from generator.memory.states import ROLLING_BACK, compressor_state, state_of
+from generator.memory.states import ROLLING_BACK, compressor_state, dilated_convolution, looked_up_blocks, state_of
 from generator.quantity import ONE, Quantity, Value, largest
 
 DRAFT_BLOCKS_CACHED = Builds(until="v0.5.0")
@@ -139,6 +140,14 @@ def gated_delta_net(model: Model, _: Build) -> Layers:
     return _intervals(model, 4)
 
 
+def picking_delta_net(model: Model, _: Build) -> Layers:
+    """The same with an indexer beside each cached block; a block that looks up n-grams has one more state (src/models/qwen4exp.cpp)."""
+    plain = _intervals(model, 4)
+    indexer = Cache(dict.fromkeys(plain.attention.blocks, model.number("attention.indexer.key_length")), None, picks_tokens=True)
+    states = plain.states + tuple(dilated_convolution(model, block) for block in looked_up_blocks(model))
+    return replace(plain, caches=(*plain.caches, indexer), states=states)
+
+
 def lightning(model: Model, _: Build) -> Layers:
     """The same with states of lightning attention (src/models/minimax-01.cpp: the default interval is 8)."""
     return _intervals(model, 8)
@@ -243,6 +252,7 @@ ARCHITECTURES: Mapping[str, Rule] = MappingProxyType(
         **dict.fromkeys(_ATTENTION.split(), attention),
         **dict.fromkeys(("qwen35", "qwen35moe", "qwen3next"), gated_delta_net),
         "minimax-01": lightning,
+        "qwen4exp": picking_delta_net,
         **dict.fromkeys(("jamba", "granitehybrid", "plamo2", "lfm2", "lfm2moe", "kimi-linear", "kimi-k3", "bailingmoe3"), by_heads),
         **dict.fromkeys(("nemotron_h", "nemotron_h_moe"), by_heads_and_width),
         "falcon-h1": both,

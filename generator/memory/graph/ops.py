@@ -283,9 +283,11 @@ def hc_comb(mixes: Tensor, scales: Tensor, base: Tensor, count: int, name: str =
     return Tensor("DSV4_HC_COMB", F32, (count, count, mixes.ne[1], 1), (mixes, scales, base), name)
 
 
-def hc_post(a: Tensor, residual: Tensor, written: Tensor, mixed: Tensor, name: str = "") -> Tensor:
+def hc_post(a: Tensor, residual: Tensor, written: Tensor, mixed: Tensor | None, name: str = "") -> Tensor:
     """Residual streams after a part of a block: [width, count, tokens] in F32."""
-    return Tensor("DSV4_HC_POST", F32, (a.ne[0], residual.ne[1], a.ne[1], 1), (a, residual, written, mixed), name)
+    return Tensor(
+        "DSV4_HC_POST", F32, (a.ne[0], residual.ne[1], a.ne[1], 1), (a, residual, written, *(() if mixed is None else (mixed,))), name
+    )
 
 
 # --- views -----------------------------------------------------------------------------------------
