@@ -14,7 +14,10 @@ NOTHING = Quantity.constant(0, ONE)
 _ONE = Quantity.constant(1, ONE)
 
 ROLLING_BACK = frozenset(
-    {"bailingmoe3", "deepseek4", "kimi-k3", "lfm2", "lfm2moe", "nemotron_h", "nemotron_h_moe", "qwen35", "qwen35moe", "qwen4exp"}
+    {
+        *("bailingmoe3", "deepseek4", "glm5-next", "kimi-k3", "lfm2", "lfm2moe", "nemotron_h", "nemotron_h_moe"),
+        *("qwen35", "qwen35moe", "qwen4exp"),
+    }
 )
 """Architectures whose state can be taken back after a rejected draft (src/llama-arch.cpp, `llm_arch_supports_rs_rollback`)."""
 

@@ -88,7 +88,7 @@ class _Picker:
         return self.b.of_block("attention.compress_ratios", il, 0)
 
     def _of(self, ratio: int) -> tuple[AttentionInput, Tensor, Tensor, Tensor, Tensor]:
-        """Give the inputs of all blocks with runs of this length: where K goes, the run of each token, the tokens and places of each run."""
+        """Give the inputs of blocks with runs of this length: where K goes, the run of each token, a run's tokens and places, a bias."""
         if ratio not in self._inputs:
             b, cells, streams = self.b, self.cache.cells, self.cache.streams
             runs = -(-cells // ratio)
