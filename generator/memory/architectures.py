@@ -167,6 +167,18 @@ def by_heads(model: Model, _: Build) -> Layers:
     return _layers(model, chosen, _others(model, chosen))
 
 
+def picking_by_heads(model: Model, _: Build) -> Layers:
+    """The same with an indexer beside each cached block that is marked: its row has a key, a gate and the key of a pool.
+
+    Blocks of a draft head are left out (src/models/glm5-next.cpp; src/llama-memory-hybrid-idx.cpp).
+    """
+    chosen = _with_heads(model, int(model.loaded_blocks))
+    plain = _layers(model, chosen, _others(model, chosen))
+    row = model.number("attention.indexer.key_length") * Quantity.constant(3, ONE, "a key, a gate and the key of a pool")
+    indexer = Cache(dict.fromkeys(_picking(model, chosen.blocks), row), None, picks_tokens=True)
+    return replace(plain, caches=(*plain.caches, indexer))
+
+
 def by_heads_and_width(model: Model, _: Build) -> Layers:
     """Of the blocks without K and V heads those with a feed-forward width are no recurrent ones (src/models/nemotron-h.cpp)."""
     chosen = _with_heads(model, int(model.block_count))
@@ -195,10 +207,14 @@ def indexed(model: Model, _: Build) -> Layers:
     A header that lists `indexer.types` marks the blocks with an indexer of their own (src/models/glm-dsa.cpp).
     """
     chosen = _every(model.loaded_blocks)
-    listed = model.has("attention.indexer.types")
-    picking = [block for block in chosen.blocks if not listed or int(model.per_block("attention.indexer.types", block))]
-    indexer = Cache(dict.fromkeys(picking, model.number("attention.indexer.key_length")), None, picks_tokens=True)
+    indexer = Cache(dict.fromkeys(_picking(model, chosen.blocks), model.number("attention.indexer.key_length")), None, picks_tokens=True)
     return Layers(chosen, (*_caches(model, chosen.blocks), indexer), draft=_caches(model, _draft_blocks(model)))
+
+
+def _picking(model: Model, blocks: Iterable[int]) -> list[int]:
+    """Give those of some blocks that have an indexer of their own."""
+    listed = model.has("attention.indexer.types")
+    return [block for block in blocks if not listed or int(model.per_block("attention.indexer.types", block))]
 
 
 FINE, COARSE = 4, 128
@@ -253,6 +269,7 @@ ARCHITECTURES: Mapping[str, Rule] = MappingProxyType(
         **dict.fromkeys(("qwen35", "qwen35moe", "qwen3next"), gated_delta_net),
         "minimax-01": lightning,
         "qwen4exp": picking_delta_net,
+        "glm5-next": picking_by_heads,
         **dict.fromkeys(("jamba", "granitehybrid", "plamo2", "lfm2", "lfm2moe", "kimi-linear", "kimi-k3", "bailingmoe3"), by_heads),
         **dict.fromkeys(("nemotron_h", "nemotron_h_moe"), by_heads_and_width),
         "falcon-h1": both,

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from generator.gguf.types import block
 from generator.memory import backends
 from generator.memory.context import Context
-from generator.memory.graph import delta_nets, drafts, kimi, latent, lightning, picking, state_spaces, variants, windowed
+from generator.memory.graph import delta_nets, drafts, kimi, latent, lightning, picking, pools, state_spaces, variants, windowed
 from generator.memory.graph.allocate import Peak, allocate
 from generator.memory.graph.builder import Batch, Builder, CacheView
 from generator.memory.graph.decoder import decoder
@@ -42,6 +42,7 @@ GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
         **kimi.GRAPHS,
         **lightning.GRAPHS,
         **picking.GRAPHS,
+        **pools.GRAPHS,
         **state_spaces.GRAPHS,
     }
 )

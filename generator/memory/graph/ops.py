@@ -186,6 +186,11 @@ def dup(a: Tensor, name: str = "") -> Tensor:
     return _copying_strides("DUP", a, name=name)
 
 
+def arange(count: int, name: str = "") -> Tensor:
+    """Numbers one after the other."""
+    return Tensor("ARANGE", F32, shape(count), (), name)
+
+
 def concat(a: Tensor, b: Tensor, dim: int, name: str = "") -> Tensor:
     """`b` after `a` along a dimension."""
     ne = list(a.ne)
