@@ -80,7 +80,7 @@ class _Pools:
         self.new = cache.cells // self.each * b.batch.sequences
         self.count = max(POOL_PADDING, -(-(self.new + 1) // POOL_PADDING) * POOL_PADDING)
         self.best = min(self.count, b.number("attention.indexer.top_k") // self.each)
-        self.tail = self.each - 1 if b.flag("attention.indexer.kpool_select_tail") else 0
+        self.tail = self.each - 1 if b.flag("attention.indexer.kpool_select_tail", default=True) else 0
         n, picked = b.n_tokens, self.each * self.best + self.tail
         k_idxs = b.input("attn_inp_k_idxs", "I64", n)
         self.rows = AttentionInput(cache, k_idxs, None, self.mask, None, None)
