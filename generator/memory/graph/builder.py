@@ -47,7 +47,8 @@ class CacheView:
 class Batch:
     """The worst case that the engine reserves for: tokens of a micro-batch, sequences, and tokens whose logits are kept.
 
-    `state_rows` are the rows of a recurrent state, `rollback` the tokens that a draft can be taken back by.
+    `masks_in_f32` is so without flash attention, and in older builds with it. `state_rows` are the rows of a recurrent state,
+    `rollback` the tokens that a draft can be taken back by.
     """
 
     tokens: int
@@ -55,6 +56,7 @@ class Batch:
     outputs: int
     unified: bool
     flash: bool
+    masks_in_f32: bool
     state_rows: int = 0
     rollback: int = 0
 
@@ -90,6 +92,7 @@ class Builder:
         self.n_layer = int(model.loaded_blocks)
         self.windowed = windowed_blocks(model)
         self.attention_device: int | None = None
+        self.missing: frozenset[str] = frozenset()
         self.soft_caps_scores = False
         self.embedded: Tensor | None = None
 
@@ -309,5 +312,5 @@ class Builder:
 def hadamard(cur: Tensor, rotation: Tensor) -> Tensor:
     """Rows rotated before they are quantised (src/llama-impl.h, `llama_mul_mat_hadamard`)."""
     size = rotation.ne[0]
-    seen = ops.reshape(cur, size, cur.elements // size)
+    seen = (ops.reshape if cur.is_contiguous else ops.cont)(cur, size, cur.elements // size)
     return ops.reshape(ops.mul_mat(rotation, seen), *cur.ne)

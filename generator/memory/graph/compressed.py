@@ -24,7 +24,7 @@ def compressed(b: Builder) -> None:
     attention = _Attention.of(b, positions)
     b.expand(attention.window.mask)
     streams = hyper_connections.started(b, tokens)
-    fused = Fused()
+    fused = Fused.of(b)
     for il in range(b.n_layer):
         cur, kept = hyper_connections.read(b, streams, "attn", il, fused)
         cur = attention.block(b.norm(cur, "attn_norm", il), il)

@@ -17,11 +17,16 @@ from generator.memory.graph.tensor import Tensor, given
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """Which of the three are one operation."""
+    """Which of the three are one operation (src/llama-context.cpp, `resolve_fused_ops`)."""
 
-    read: bool = True
-    mix: bool = True
-    write: bool = True
+    read: bool
+    mix: bool
+    write: bool
+
+    @staticmethod
+    def of(b: Builder) -> Fused:
+        """Tell which a graph has: those that the devices of all blocks compute."""
+        return Fused(*(f"DSV4_HC_{step}" not in b.missing for step in ("PRE", "COMB", "POST")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,10 +40,7 @@ def jamba(b: Builder) -> None:
         cur, residual = _kept(b, il, out_ids, cur, residual)
         after = ops.add(residual, cur, "ffn_inp")
         cur = b.norm(after, "ffn_norm", il)
-        if b.opt("ffn_gate_inp", il) is None:
-            cur = feed_forward.dense(b, cur, il)
-        else:
-            cur = feed_forward.experts(b, cur, il, normalised=False)
+        cur = feed_forward.dense(b, cur, il) if b.opt("ffn_gate_inp", il) is None else feed_forward.experts(b, cur, il, normalised=False)
         cur = ops.add(after, cur, "l_out")
     b.finish(cur)
 
