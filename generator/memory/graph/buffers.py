@@ -15,7 +15,7 @@ from generator.memory import backends
 from generator.memory.backends import unknown_operations
 from generator.memory.builds import Build, Builds
 from generator.memory.context import Context
-from generator.memory.graph import delta_nets, drafts, kimi, latent, lightning, state_spaces, support, variants, windowed
+from generator.memory.graph import delta_nets, drafts, kimi, latent, lightning, picking, pools, state_spaces, support, variants, windowed
 from generator.memory.graph.allocate import Peak, allocate
 from generator.memory.graph.builder import Batch, Builder, CacheView
 from generator.memory.graph.decoder import decoder
@@ -59,6 +59,8 @@ GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
         **delta_nets.GRAPHS,
         **kimi.GRAPHS,
         **lightning.GRAPHS,
+        **picking.GRAPHS,
+        **pools.GRAPHS,
         **state_spaces.GRAPHS,
     }
 )

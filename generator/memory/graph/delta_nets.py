@@ -18,19 +18,19 @@ from generator.memory.graph.tensor import Tensor, row_size
 # --- parts -----------------------------------------------------------------------------------------
 
 
-def convolved(b: Builder, given: StateInput, mixed: Tensor, il: int) -> Tensor:
-    """The short convolution of Q, K and V together, after the end of the state before; the new end is kept (`build_conv_state`).
+def after_ends(b: Builder, given: StateInput, held: Tensor, rows: Tensor, steps: int, *, copied: bool = False) -> Tensor:
+    """The last `steps` tokens before, kept in a state, and those of a micro-batch, whose end is kept again (`build_conv_state`).
 
-    `mixed` is [channels, tokens of a sequence, sequences]. For a draft that may be taken back, the ends of its last tokens are kept too.
+    `rows` is [channels, tokens of a sequence, sequences]. For a draft that may be taken back, the ends of its last tokens are kept too;
+    they are `copied` before where the state is written from a copy.
     """
-    kernel, channels = b.w("ssm_conv1d", il).ne[:2]
-    sequences = b.batch.sequences
-    held = held_state(b, "r", il, state_widths(b, il)[0])
-    before = ops.reshape(read_state(b, given, held), kernel - 1, channels, sequences)
-    inputs = ops.concat(before, ops.transpose(mixed), 0, "conv_input")
+    channels, sequences = rows.ne[0], b.batch.sequences
+    before = ops.reshape(read_state(b, given, held), steps, channels, sequences)
+    inputs = ops.concat(before, ops.transpose(rows), 0, "conv_input")
     for _ in range(1 + b.batch.rollback):
-        end = ops.view_3d(inputs, kernel - 1, channels, sequences, inputs.nb[1], inputs.nb[2])
-        b.expand(ops.cpy(end, ops.view_2d(held, (kernel - 1) * channels, sequences, held.nb[1])))
+        end = ops.view_3d(inputs, steps, channels, sequences, inputs.nb[1], inputs.nb[2])
+        end = ops.cont(end) if copied else end
+        b.expand(ops.cpy(end, ops.view_2d(held, steps * channels, sequences, held.nb[1])))
     return inputs
 
 
@@ -73,7 +73,7 @@ def qwen(b: Builder) -> None:
         if il in b.caches:
             cur = gated_attention(b, inputs.of(il), cur, positions, il, reshaped=b.arch == "qwen3next")
         else:
-            cur = _delta_net(b, recurrent, cur, il)
+            cur = delta_net(b, recurrent, cur, il)
         after = ops.add(cur, residual, "attn_residual")
         cur = ops.add(feed(b, b.norm(after, "post_attention_norm", il), il), after, "l_out")
     cur = b.norm(cur, "output_norm", label="h_nextn")
@@ -98,7 +98,7 @@ def gated_attention(b: Builder, given: AttentionInput, cur: Tensor, positions: T
     return b.linear("attn_output", cur, il)
 
 
-def _delta_net(b: Builder, given: StateInput, cur: Tensor, il: int) -> Tensor:
+def delta_net(b: Builder, given: StateInput, cur: Tensor, il: int) -> Tensor:
     """A gated delta net (`build_layer_attn_linear`)."""
     heads = b.w("ssm_dt", il, "bias").ne[0]
     head, heads_k = b.number("ssm.state_size"), b.number("ssm.group_count")
@@ -106,10 +106,12 @@ def _delta_net(b: Builder, given: StateInput, cur: Tensor, il: int) -> Tensor:
     mixed, z = _mixed(b, cur, il, head, heads_k, head_v * heads // heads_k)
     beta, alpha = _beta_and_alpha(b, cur, il, heads, heads_k)
     gate = ops.mul(ops.unary(ops.add(alpha, b.w("ssm_dt", il, "bias"))), b.w("ssm_a", il, ""), "gate")
-    inputs = convolved(b, given, mixed, il)
-    held = held_state(b, "s", il, state_widths(b, il)[1])
+    r, s = state_widths(b, il)
+    kernel = b.w("ssm_conv1d", il)
+    inputs = after_ends(b, given, held_state(b, "r", il, r), mixed, kernel.ne[0] - 1, copied=b.arch == "qwen4exp")
+    held = held_state(b, "s", il, s)
     state = ops.reshape(read_state(b, given, held), head_v, head_v, heads, b.batch.sequences)
-    mixed = ops.unary(ops.ssm_conv(inputs, b.w("ssm_conv1d", il)), "conv_output_silu")
+    mixed = ops.unary(ops.ssm_conv(inputs, kernel), "conv_output_silu")
     tokens, sequences = mixed.ne[1:3]
     q, k, v = (
         ops.view_4d(mixed, (length, count, tokens, sequences), row_size(mixed.type, length), mixed.nb[1], mixed.nb[2])
