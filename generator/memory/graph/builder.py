@@ -302,5 +302,6 @@ class Builder:
 def hadamard(cur: Tensor, rotation: Tensor) -> Tensor:
     """Rows rotated before they are quantised (src/llama-impl.h, `llama_mul_mat_hadamard`)."""
     size = rotation.ne[0]
-    seen = ops.reshape(cur, size, cur.elements // size)
+    rows = cur.elements // size
+    seen = ops.reshape(cur, size, rows) if cur.is_contiguous else ops.cont(cur, size, rows)
     return ops.reshape(ops.mul_mat(rotation, seen), *cur.ne)
