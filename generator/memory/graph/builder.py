@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from generator.memory.graph import ops
-from generator.memory.graph.tensor import NONE, Count, Tensor, given
+from generator.memory.graph.tensor import NONE, Count, Tensor, given, shape, strides
 from generator.memory.model import Model
 from generator.memory.rows import head_length, kv_heads
 from generator.memory.windows import windowed_blocks
@@ -47,7 +47,8 @@ class CacheView:
 class Batch:
     """The worst case that the engine reserves for: tokens of a micro-batch, sequences, and tokens whose logits are kept.
 
-    `state_rows` are the rows of a recurrent state, `rollback` the tokens that a draft can be taken back by.
+    `masks_in_f32` is so without flash attention, and in older builds with it. `state_rows` are the rows of a recurrent state,
+    `rollback` the tokens that a draft can be taken back by.
     """
 
     tokens: int
@@ -55,6 +56,7 @@ class Batch:
     outputs: int
     unified: bool
     flash: bool
+    masks_in_f32: bool
     state_rows: int = 0
     rollback: int = 0
 
@@ -90,6 +92,7 @@ class Builder:
         self.n_layer = int(model.loaded_blocks)
         self.windowed = windowed_blocks(model)
         self.attention_device: int | None = None
+        self.missing: frozenset[str] = frozenset()
         self.soft_caps_scores = False
         self.embedded: Tensor | None = None
 
@@ -153,6 +156,13 @@ class Builder:
     def bias(self, name: str, il: int | None = None) -> Tensor | None:
         """Give a bias where the file has it."""
         return self.opt(name, il, "bias")
+
+    def shaped(self, name: str, il: int, *ne: int) -> Tensor:
+        """Give a weight that the engine takes in another shape than the file has (`TENSOR_ALLOW_RESHAPE`)."""
+        found = self.w(name, il)
+        found.ne = shape(*ne)
+        found.nb = strides(found.type, found.ne)
+        return found
 
     def _weight(self, full: str) -> Tensor | None:
         row = self._shapes.get(full)
@@ -302,6 +312,5 @@ class Builder:
 def hadamard(cur: Tensor, rotation: Tensor) -> Tensor:
     """Rows rotated before they are quantised (src/llama-impl.h, `llama_mul_mat_hadamard`)."""
     size = rotation.ne[0]
-    rows = cur.elements // size
-    seen = ops.reshape(cur, size, rows) if cur.is_contiguous else ops.cont(cur, size, rows)
+    seen = (ops.reshape if cur.is_contiguous else ops.cont)(cur, size, cur.elements // size)
     return ops.reshape(ops.mul_mat(rotation, seen), *cur.ne)

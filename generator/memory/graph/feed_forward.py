@@ -78,8 +78,8 @@ def experts(
 
     `gating` is softmax, sigmoid, sqrt_softplus, or softmax_weight for a softmax of the chosen ones only. `normalised` divides the
     weights by their sum, `scaled` multiplies them (by default where the header states a scale other than 1). `unit` is glu, or the
-    operations of one element (one, or two for a squared relu). Where `logits` choose among more experts than there are, each of these
-    stands for a group of them.
+    operations of one element (one, or two for a squared relu), or situ. Where `logits` choose among more experts than there are, each
+    of these stands for a group of them.
     """
     n = cur.ne[1]
     n_embd = cur.ne[0]
@@ -203,8 +203,30 @@ def _expert_units(b: Builder, cur: Tensor, chosen: Tensor, il: int, suffix: str,
             gated = ops.clamp(ops.unary(gated, "ffn_moe_silu"), "ffn_moe_silu_clamped")
             return ops.mul(gated, up, "ffn_moe_swiglu_limited")
         return ops.glu(gated, up, "ffn_moe_glu")
+    if unit == "situ":
+        return situ(gated, up, limited=b.real("activation.situ_linear_beta") > 0)
     made = ops.unary(gated, "ffn_moe_act")
     return ops.sqr(made, "ffn_moe_relu_sqr") if unit == "relu_sqr" else made
+
+
+SMALLEST_LIMIT = 1e-6
+"""A limit of gated units up to this is none (src/llama-graph.cpp)."""
+
+
+def limits(b: Builder, name: str, il: int) -> bool:
+    """Tell whether the header limits a block's gated units, by `swiglu_clamp_exp` or `swiglu_clamp_shexp`."""
+    if not b.model.has(name):
+        return False
+    stated = b.model.raw(name)
+    limit = stated[il] if isinstance(stated, list | tuple) else stated
+    return isinstance(limit, int | float) and limit > SMALLEST_LIMIT
+
+
+def situ(gated: Tensor, up: Tensor, *, limited: bool) -> Tensor:
+    """Kimi K3's unit: a bent gate times its sigmoid, times the other half, which is bent too where `limited` (LLM_FFN_SITU)."""
+    bent = ops.scale(ops.unary(ops.scale(gated)))
+    bent = ops.mul(bent, ops.unary(gated))
+    return ops.mul(bent, ops.scale(ops.unary(ops.scale(up))) if limited else up, "ffn_situ")
 
 
 def _by_expert(b: Builder, cur: Tensor, name: str, chosen: Tensor, il: int, label: str) -> Tensor:
