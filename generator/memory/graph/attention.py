@@ -224,7 +224,10 @@ def project(
         if flat:
             rows = [ops.cont(ops.view_2d(qkv, head * heads, n, qkv.nb[1]), name=label) for head, heads, label in sizes]
             return rows[0], rows[1], rows[2]
-        parts = [ops.view_3d(qkv, head, heads, n, row_size(qkv.type, head), qkv.nb[1], label) for head, heads, label in sizes]
+        if b.arch == "openelm":
+            qkv = ops.reshape(qkv, head_q, heads_q + heads_k + heads_v, n, name="wqkv")
+        across = qkv.nb[2 if b.arch == "openelm" else 1]
+        parts = [ops.view_3d(qkv, head, heads, n, row_size(qkv.type, head), across, label) for head, heads, label in sizes]
         return parts[0], parts[1], parts[2]
     made = []
     for name, label, head, heads in (

@@ -45,6 +45,9 @@ from generator.quantity import ONE, TOKEN, Quantity, smallest
 ALIGNMENT = 128
 """Bytes to which a device aligns a tensor (ggml/src/ggml-cuda/ggml-cuda.cu)."""
 
+FORGETS_PLACES = frozenset({"llama-fit-params"})
+"""Programs that measure a graph only: what was to be computed on the host is not (ggml_backend_sched_reserve_size resets that)."""
+
 HOST_ALIGNMENT = 32
 """Bytes to which the host does (ggml/src/ggml-impl.h, TENSOR_ALIGNMENT)."""
 
@@ -140,7 +143,7 @@ def _builder(
     views = {block: view for cache, view in zip(layers.caches, made, strict=True) for block in cache.blocks}
     builder = Builder(model, batch, views, where.get, layer_device, lambda il: _index(placement.layer_devices[il], gpus))
     builder.every_cache = tuple(made)
-    builder.attention_device = None if settings.kv_offload else gpus
+    builder.attention_device = gpus if not settings.kv_offload and settings.program not in FORGETS_PLACES else None
     if any(device != HOST for device in placement.layer_devices):
         builder.missing = unknown_operations(engine.backend, engine.build)
     return builder
