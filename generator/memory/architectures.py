@@ -181,15 +181,27 @@ def _others(model: Model, chosen: Choice) -> list[int]:
 
 
 def indexed(model: Model, _: Build) -> Layers:
-    """A latent cache, and one K row more a block for the indexer that picks tokens (src/llama-kv-cache-dsa.cpp).
-
-    A header that lists `indexer.types` marks the blocks with an indexer of their own (src/models/glm-dsa.cpp).
-    """
+    """A latent cache, and one K row more a block for the indexer that picks tokens (src/llama-kv-cache-dsa.cpp)."""
     chosen = _every(model.loaded_blocks)
-    listed = model.has("attention.indexer.types")
-    picking = [block for block in chosen.blocks if not listed or int(model.per_block("attention.indexer.types", block))]
+    picking = [block for block in chosen.blocks if _picks(model, block)]
     indexer = Cache(dict.fromkeys(picking, model.number("attention.indexer.key_length")), None, picks_tokens=True)
     return Layers(chosen, (*_caches(model, chosen.blocks), indexer), draft=_caches(model, _draft_blocks(model)))
+
+
+SHARING_CONTEXT = 1048576
+"""Trained context from which on GLM 5 shares indexers where the header does not list them: those of 5.2."""
+
+
+def _picks(model: Model, block: int) -> bool:
+    """Tell whether a block has an indexer of its own: all have, but for GLM 5.2's, of which the third and every fourth after it do.
+
+    Source: src/models/glm-dsa.cpp (`GLM_5_2_DEFAULT_INDEXER_TYPES`).
+    """
+    if model.architecture != "glm-dsa":
+        return True
+    if model.has("attention.indexer.types"):
+        return bool(int(model.per_block("attention.indexer.types", block)))
+    return int(model.number("context_length", 0)) < SHARING_CONTEXT or block < 2 or block % 4 == 2
 
 
 FINE, COARSE = 4, 128
