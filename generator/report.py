@@ -164,6 +164,12 @@ def _judged(total: Quantity, compute: Quantity, pool: Pool) -> str:
     return BARELY if total + compute <= pool.usable else TOO_LARGE
 
 
+def _working_bytes(plan: Plan) -> Quantity:
+    """Give the compute buffers on the first device: the run's, and a draft head's."""
+    compute = _first(plan).terms.compute
+    return compute + plan.draft.buffers[0].size if plan.draft is not None and plan.draft.buffers else compute
+
+
 def _first(plan: Plan) -> Device:
     """Give the device that a card stands for: the first, or the host where there is none."""
     return (plan.gpus or (plan.host,))[0]
@@ -189,7 +195,7 @@ def _at_most(plan: Plan, rung: Rung) -> int:
     rows = max(
         (int(row_elements(model, block, part)) for block in layers_of(model).attention.blocks for part in ("key", "value")), default=0
     )
-    return int(_first(plan).terms.compute) * context + staged + 2 * cells * rows * F16_BYTES
+    return int(_working_bytes(plan)) * context + staged + 2 * cells * rows * F16_BYTES
 
 
 def _compute_of(report: PlanReport, rung: Rung) -> Quantity:
@@ -199,7 +205,7 @@ def _compute_of(report: PlanReport, rung: Rung) -> Quantity:
     if key not in report.graphs:
         settings = replace(plan.settings, overrides=tuple(each for each in plan.settings.overrides if each != Override(EXPERTS)))
         settings = replace(settings.with_n_cpu_moe(rung.n_cpu_moe), n_ctx=rung.n_ctx, type_k=rung.caches[0], type_v=rung.caches[1])
-        report.graphs[key] = _first(make_plan(plan.model, settings, gpus=1, build=plan.build, backend=plan.backend)).terms.compute
+        report.graphs[key] = _working_bytes(make_plan(plan.model, settings, gpus=1, build=plan.build, backend=plan.backend))
     return report.graphs[key]
 
 
@@ -299,6 +305,10 @@ def plan_as_text(report: PlanReport) -> Iterator[str]:
         caches = zip((plan.host, *plan.gpus), (plan.draft.host, *plan.draft.gpus), strict=True)
         where = ", ".join(f"{_size(cache)} on {device.name}" for device, cache in caches if int(cache))
         yield f"draft head: its own cache beside the above, {where}"
+        if plan.draft.compute:
+            names = [*(device.name for device in plan.gpus), "host"]
+            sizes = zip(names, plan.draft.buffers, strict=True)
+            yield f"draft head: compute of its own, {', '.join(f'{_size(buffer.size)} on {name}' for name, buffer in sizes)}"
     yield from _notes(report)
     if report.pool is not None and report.card is not None:
         yield ""
@@ -361,7 +371,7 @@ def _attention(report: PlanReport) -> Iterator[str]:
 
 
 def _verdict(report: PlanReport, card: Card, pool: Pool) -> Iterator[str]:
-    compute = _first(report.plan).terms.compute
+    compute = _working_bytes(report.plan)
     word = _judged(report.total, compute, pool)
     yield f"{card.title}: {word}. {shown(report.total, 'GiB', 3)} under policy '{report.policy}', ceiling {shown(pool.ceiling, 'GiB', 3)}"
     left = _left(report.total, pool.ceiling)
@@ -416,7 +426,7 @@ def plan_as_dict(report: PlanReport) -> dict[str, object]:
         "n_ctx_seq": plan.n_ctx_seq,
         "policy": str(report.policy),
         "devices": [_device(device) for device in (plan.host, *plan.gpus)],
-        "draft": {"kv": plan.draft.kv} if plan.draft else None,
+        "draft": {"kv": plan.draft.kv, "compute": plan.draft.compute} if plan.draft else None,
         "notes": list(_notes(report)),
         "attention_scores": int(report.scores) if report.scores else None,
         "on_card": int(report.total),
@@ -430,7 +440,7 @@ def plan_as_dict(report: PlanReport) -> dict[str, object]:
             "reserve": int(pool.reserve),
             "ceiling": int(pool.ceiling),
             "slack": int(clears_by(report.total, pool)),
-            "verdict": (verdict := _judged(report.total, _first(report.plan).terms.compute, pool)),
+            "verdict": (verdict := _judged(report.total, _working_bytes(report.plan), pool)),
             "fits": verdict == FITS,
         }
     return rows

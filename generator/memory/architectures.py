@@ -7,6 +7,7 @@ llama.cpp src/llama-model.cpp (`create_memory`), src/models/<name>.cpp (`load_ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from generator.errors import InputError, UnsupportedArchitecture
@@ -15,7 +16,7 @@ from generator.memory.builds import Build, Builds
 from generator.memory.layers import Cache, Choice, Layers
 from generator.memory.model import Model
 from generator.memory.rows import head_length, is_latent, kv_heads, row_elements
-from generator.memory.states import ROLLING_BACK, compressor_state, state_of
+from generator.memory.states import ROLLING_BACK, compressor_state, dilated_convolution, looked_up_blocks, state_of
 from generator.quantity import ONE, Quantity, Value, largest
 
 DRAFT_BLOCKS_CACHED = Builds(until="v0.5.0")
@@ -139,6 +140,14 @@ def gated_delta_net(model: Model, _: Build) -> Layers:
     return _intervals(model, 4)
 
 
+def picking_delta_net(model: Model, _: Build) -> Layers:
+    """The same with an indexer beside each cached block; a block that looks up n-grams has one more state (src/models/qwen4exp.cpp)."""
+    plain = _intervals(model, 4)
+    indexer = Cache(dict.fromkeys(plain.attention.blocks, model.number("attention.indexer.key_length")), None, picks_tokens=True)
+    states = plain.states + tuple(dilated_convolution(model, block) for block in looked_up_blocks(model))
+    return replace(plain, caches=(*plain.caches, indexer), states=states)
+
+
 def lightning(model: Model, _: Build) -> Layers:
     """The same with states of lightning attention (src/models/minimax-01.cpp: the default interval is 8)."""
     return _intervals(model, 8)
@@ -156,6 +165,18 @@ def by_heads(model: Model, _: Build) -> Layers:
     """
     chosen = _with_heads(model, int(model.block_count))
     return _layers(model, chosen, _others(model, chosen))
+
+
+def picking_by_heads(model: Model, _: Build) -> Layers:
+    """The same with an indexer beside each cached block that is marked: its row has a key, a gate and the key of a pool.
+
+    Blocks of a draft head are left out (src/models/glm5-next.cpp; src/llama-memory-hybrid-idx.cpp).
+    """
+    chosen = _with_heads(model, int(model.loaded_blocks))
+    plain = _layers(model, chosen, _others(model, chosen))
+    row = model.number("attention.indexer.key_length") * Quantity.constant(3, ONE, "a key, a gate and the key of a pool")
+    indexer = Cache(dict.fromkeys(_picking(model, chosen.blocks), row), None, picks_tokens=True)
+    return replace(plain, caches=(*plain.caches, indexer))
 
 
 def by_heads_and_width(model: Model, _: Build) -> Layers:
@@ -183,8 +204,7 @@ def _others(model: Model, chosen: Choice) -> list[int]:
 def indexed(model: Model, _: Build) -> Layers:
     """A latent cache, and one K row more a block for the indexer that picks tokens (src/llama-kv-cache-dsa.cpp)."""
     chosen = _every(model.loaded_blocks)
-    picking = [block for block in chosen.blocks if _picks(model, block)]
-    indexer = Cache(dict.fromkeys(picking, model.number("attention.indexer.key_length")), None, picks_tokens=True)
+    indexer = Cache(dict.fromkeys(_picking(model, chosen.blocks), model.number("attention.indexer.key_length")), None, picks_tokens=True)
     return Layers(chosen, (*_caches(model, chosen.blocks), indexer), draft=_caches(model, _draft_blocks(model)))
 
 
@@ -192,16 +212,15 @@ SHARING_CONTEXT = 1048576
 """Trained context from which on GLM 5 shares indexers where the header does not list them: those of 5.2."""
 
 
-def _picks(model: Model, block: int) -> bool:
-    """Tell whether a block has an indexer of its own: all have, but for GLM 5.2's, of which the third and every fourth after it do.
+def _picking(model: Model, blocks: Iterable[int]) -> list[int]:
+    """Give those of some blocks that have an indexer of their own: those the header lists, else all.
 
-    Source: src/models/glm-dsa.cpp (`GLM_5_2_DEFAULT_INDEXER_TYPES`).
+    Of GLM 5.2 those are the first three and every fourth after them; DeepSeek V3.2's are all. Source: src/models/glm-dsa.cpp (`GLM_5_2_DEFAULT_INDEXER_TYPES`).
     """
-    if model.architecture != "glm-dsa":
-        return True
-    if model.has("attention.indexer.types"):
-        return bool(int(model.per_block("attention.indexer.types", block)))
-    return int(model.number("context_length", 0)) < SHARING_CONTEXT or block < 2 or block % 4 == 2
+    if model.architecture != "deepseek32" and model.has("attention.indexer.types"):
+        return [block for block in blocks if int(model.per_block("attention.indexer.types", block))]
+    shared = model.architecture == "glm-dsa" and int(model.number("context_length", 0)) >= SHARING_CONTEXT
+    return [block for block in blocks if not shared or block < 2 or block % 4 == 2]
 
 
 FINE, COARSE = 4, 128
@@ -255,6 +274,8 @@ ARCHITECTURES: Mapping[str, Rule] = MappingProxyType(
         **dict.fromkeys(_ATTENTION.split(), attention),
         **dict.fromkeys(("qwen35", "qwen35moe", "qwen3next"), gated_delta_net),
         "minimax-01": lightning,
+        "qwen4exp": picking_delta_net,
+        "glm5-next": picking_by_heads,
         **dict.fromkeys(("jamba", "granitehybrid", "plamo2", "lfm2", "lfm2moe", "kimi-linear", "kimi-k3", "bailingmoe3"), by_heads),
         **dict.fromkeys(("nemotron_h", "nemotron_h_moe"), by_heads_and_width),
         "falcon-h1": both,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from generator.memory import kv_cache, recurrent
 from generator.memory.architectures import layers_of
@@ -10,7 +11,8 @@ from generator.memory.backends import backend_of
 from generator.memory.compute import declared_reserve
 from generator.memory.context import Context, context_of
 from generator.memory.flash import is_on, settled
-from generator.memory.graph.buffers import Engine, compute_buffers
+from generator.memory.graph.allocate import Peak
+from generator.memory.graph.buffers import Engine, compute_buffers, draft_buffers
 from generator.memory.graph.builder import UnknownGraphError
 from generator.memory.graph.terms import Buffer, buffer_of
 from generator.memory.layers import Cache, Layers
@@ -79,18 +81,25 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The context of a draft head: its own cache, on the host and on each device.
+    """The context of a draft head: its own cache, on the host and on each device, and its own compute buffers.
 
-    Its block is among the plan's weights, its copies of the recurrent state among the plan's state.
+    Its block is among the plan's weights, its copies of the recurrent state among the plan's state. `buffers` are those of the devices
+    in order, the host's last; none where the head's graph is not known.
     """
 
     host: Quantity
     gpus: tuple[Quantity, ...]
+    buffers: tuple[Buffer, ...] = ()
 
     @property
     def kv(self) -> int:
         """Bytes of the cache, wherever it is."""
         return sum(int(part) for part in (self.host, *self.gpus))
+
+    @property
+    def compute(self) -> int:
+        """Bytes of the compute buffers, wherever they are."""
+        return sum(int(buffer.size) for buffer in self.buffers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,26 +143,41 @@ def make_plan(model: Model, settings: Settings, *, gpus: int = 1, build: str | N
     refuse_cache(layers, settings, context, backend if gpus else None)
     placement = place(model, settings, gpus, draft_head=settings.loads_draft_head, backend=backend)
     flash = is_on(model, layers, settings, placement, backend)
-    compute, unknown = _compute(model, layers, context, settings, placement, Engine(build, backend, gpus), flash=flash)
+    engine = Engine(build, backend, gpus)
+    compute, unknown = _compute(model, layers, context, settings, placement, engine, flash=flash)
     host = Device("host", _terms(settings, layers, context, placement, HOST, compute[gpus]))
     devices = tuple(Device(f"gpu{index}", _terms(settings, layers, context, placement, index, compute[index])) for index in range(gpus))
     draft = draft_of(layers, settings, context, placement, gpus)
+    if draft is not None:
+        draft = replace(draft, buffers=_draft_compute(model, layers, context, settings, placement, engine, flash=flash))
     return Plan(model, settings, settings.program, build, backend, context, placement, host, devices, draft, unknown)
 
 
 def _compute(
     model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
-) -> tuple[list[Buffer], str | None]:
+) -> tuple[tuple[Buffer, ...], str | None]:
     """Give the compute buffer of each device, the host's last, and the tensor that a graph would need and the header does not have."""
-    words = [
-        *(f"what device {index}'s buffer holds at its fullest" for index in range(engine.gpus)),
-        "what the host's buffer holds at its fullest",
-    ]
     try:
         peaks = compute_buffers(model, layers, context, settings, placement, engine, flash=flash)
     except UnknownGraphError as error:
-        return [Buffer(declared_reserve())] * engine.gpus + [Buffer(Quantity.constant(0, BYTE, "not known"))], str(error)
-    return [buffer_of(peak, model, text) for peak, text in zip(peaks, words, strict=True)], None
+        return (*[Buffer(declared_reserve())] * engine.gpus, Buffer(Quantity.constant(0, BYTE, "not known"))), str(error)
+    return _buffers(peaks, model), None
+
+
+def _draft_compute(
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
+) -> tuple[Buffer, ...]:
+    """Give the same for the context of a draft head; nothing where its graph is not known."""
+    try:
+        return _buffers(draft_buffers(model, layers, context, settings, placement, engine, flash=flash), model)
+    except UnknownGraphError:
+        return ()
+
+
+def _buffers(peaks: Sequence[Peak], model: Model) -> tuple[Buffer, ...]:
+    """Give the buffers of peaks, the last of which is the host's."""
+    where = [*(f"device {index}'s" for index in range(len(peaks) - 1)), "the host's"]
+    return tuple(buffer_of(peak, model, f"what {whose} buffer holds at its fullest") for peak, whose in zip(peaks, where, strict=True))
 
 
 def _terms(settings: Settings, layers: Layers, context: Context, placement: Placement, device: int, compute: Buffer) -> Terms:

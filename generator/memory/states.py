@@ -13,7 +13,12 @@ from generator.quantity import ONE, Quantity
 NOTHING = Quantity.constant(0, ONE)
 _ONE = Quantity.constant(1, ONE)
 
-ROLLING_BACK = frozenset({"bailingmoe3", "deepseek4", "kimi-k3", "lfm2", "lfm2moe", "nemotron_h", "nemotron_h_moe", "qwen35", "qwen35moe"})
+ROLLING_BACK = frozenset(
+    {
+        *("bailingmoe3", "deepseek4", "glm5-next", "kimi-k3", "lfm2", "lfm2moe", "nemotron_h", "nemotron_h_moe"),
+        *("qwen35", "qwen35moe", "qwen4exp"),
+    }
+)
 """Architectures whose state can be taken back after a rejected draft (src/llama-arch.cpp, `llm_arch_supports_rs_rollback`)."""
 
 
@@ -63,6 +68,18 @@ def _selective(model: Model, blocks: tuple[int, ...]) -> RecurrentState:
     state = model.number("ssm.state_size")
     groups = model.number("ssm.group_count", 0)
     return RecurrentState(blocks, r=(conv - _ONE) * (inner + groups * state * 2), s=state * inner)
+
+
+def looked_up_blocks(model: Model) -> tuple[int, ...]:
+    """Give the blocks that look up n-grams of tokens (`ple.layers`)."""
+    listed = model.raw("ple.layers") if model.has("ple.layers") else ()
+    return tuple(block for block in listed if isinstance(block, int)) if isinstance(listed, list | tuple) else ()
+
+
+def dilated_convolution(model: Model, block: int) -> RecurrentState:
+    """The inputs of the convolution after looked-up n-grams, which skips tokens (src/llama-hparams.cpp, `ple_conv_state`)."""
+    steps = (model.number("ple.conv_kernel") - _ONE) * model.number("ple.ngram_size")
+    return RecurrentState((block,), r=steps * model.number("hyper_connection.count") * model.number("embedding_length"), s=NOTHING)
 
 
 def compressor_state(blocks: tuple[int, ...], rows: int, width: Quantity) -> RecurrentState:

@@ -7,7 +7,7 @@ that a program reserves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from generator.gguf.types import block
@@ -15,7 +15,20 @@ from generator.memory import backends
 from generator.memory.backends import unknown_operations
 from generator.memory.builds import Build, Builds
 from generator.memory.context import Context
-from generator.memory.graph import delta_nets, kimi, latent, lightning, state_spaces, support, variants, windowed
+from generator.memory.graph import (
+    delta_nets,
+    drafts,
+    kimi,
+    latent,
+    lightning,
+    picking,
+    pools,
+    state_spaces,
+    support,
+    variants,
+    windowed,
+    windowed_drafts,
+)
 from generator.memory.graph.allocate import Peak, allocate
 from generator.memory.graph.builder import Batch, Builder, CacheView
 from generator.memory.graph.decoder import decoder
@@ -59,6 +72,8 @@ GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
         **delta_nets.GRAPHS,
         **kimi.GRAPHS,
         **lightning.GRAPHS,
+        **picking.GRAPHS,
+        **pools.GRAPHS,
         **state_spaces.GRAPHS,
     }
 )
@@ -68,15 +83,33 @@ GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
 def compute_buffers(
     model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
 ) -> list[Peak]:
-    """Give the peak of each device's compute buffer, in the order of devices, the host's last."""
-    gpus, backend = engine.gpus, engine.backend
+    """Give the peak of each device's compute buffer, in the order of devices, the host's last. Raises UnknownGraphError."""
     builder = _builder(model, layers, context, settings, placement, engine, flash=flash)
-    missing = unknown_operations(backend, engine.build)
-    builder.missing = missing if any(device != HOST for device in placement.layer_devices) else frozenset()
     GRAPHS.get(model.architecture, decoder)(builder)
+    return _peaks(builder, settings, placement, engine)
+
+
+def draft_buffers(
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
+) -> list[Peak]:
+    """Give the same for the context of the model's own draft head, which keeps no state and one token's logits a sequence.
+
+    Source: common/speculative.cpp, `common_base_params_to_speculative`. Raises UnknownGraphError for a draft head that is not known.
+    """
+    alone = replace(layers, caches=layers.draft, states=(), rolls_back=False)
+    asked = replace(settings, program="llama-server", embedding=False, spec_type=())
+    asked = replace(asked, type_k=settings.type_k_draft, type_v=settings.type_v_draft)
+    builder = _builder(model, alone, context, asked, placement, engine, flash=flash)
+    windowed_drafts.GRAPHS.get(model.architecture, drafts.draft)(builder)
+    return _peaks(builder, asked, placement, engine)
+
+
+def _peaks(builder: Builder, settings: Settings, placement: Placement, engine: Engine) -> list[Peak]:
+    gpus, backend = engine.gpus, engine.backend
     offloads = settings.op_offload and backend not in backends.TAKES_NOTHING_OVER
     copies = COPIES if works_as_pipeline(settings, placement, gpus) else 1
-    planned = schedule(builder.leafs, builder.nodes, Devices(gpus, offloads, copies, support.computes(backend, gpus, missing)))
+    devices = Devices(gpus, offloads, copies, support.computes(backend, gpus, builder.missing))
+    planned = schedule(builder.leafs, builder.nodes, devices)
     alignment = HOST_ALIGNMENT if backend == backends.RPC else ALIGNMENT  # of the far side: a device is the host there
     return allocate(planned.leafs, planned.nodes, [*(alignment,) * gpus, HOST_ALIGNMENT], support.allocated(backend))
 
@@ -108,6 +141,8 @@ def _builder(
     builder = Builder(model, batch, views, where.get, layer_device, lambda il: _index(placement.layer_devices[il], gpus))
     builder.every_cache = tuple(made)
     builder.attention_device = None if settings.kv_offload else gpus
+    if any(device != HOST for device in placement.layer_devices):
+        builder.missing = unknown_operations(engine.backend, engine.build)
     return builder
 
 
@@ -121,13 +156,14 @@ def batch_of(context: Context, settings: Settings, layers: Layers, engine: Engin
     States have a row a sequence (src/llama-model.cpp, `create_memory`), and copies for a draft where it can be taken back.
     Source: src/llama-context.cpp, `sched_reserve` and `graph_reserve`.
     """
-    asked = smallest([context.total_cells, context.n_ubatch]).without_unit(TOKEN, "one row a token of the micro-batch")
+    whole = context.n_ubatch if context.n_ubatch <= context.total_cells else context.total_cells
+    asked = whole.without_unit(TOKEN, "one row a token of the micro-batch")
     sequences = Count.of(context.sequences)
-    tokens = (asked / context.sequences).rounded_up() * context.sequences
+    tokens = asked if sequences == 1 else (asked / context.sequences).rounded_up() * context.sequences
     outputs = smallest([asked, outputs_of(context, settings, engine.build)])
     unified = int(context.streams) == 1
     rollback = settings.rollback_depth if layers.rolls_back else 0
-    plain = not flash or Build.named(engine.build) in MASKS_IN_F32
+    plain = Build.named(engine.build) in MASKS_IN_F32
     return Batch(Count.of(tokens), sequences, Count.of(outputs), unified, flash, plain, state_rows=sequences, rollback=rollback)
 
 

@@ -66,9 +66,9 @@ def decoder(b: Builder, block: Block | None = None, after: Callable[[Tensor], Te
         block = parallel_block if shape.sums and (shape.sums_if is None or b.flag(shape.sums_if)) else plain_block
     cur = _embedded(run)
     for il in range(b.n_layer):
-        cur = _with_image(b, cur, _stream_before(b, il))
+        cur = with_image(b, cur, stream_before(b, il))
         cur = block(run, cur, il)
-        cur = _with_image(b, cur, il + 1 if il < b.number("n_deepstack_layers", 0) else 0)
+        cur = with_image(b, cur, il + 1 if il < b.number("n_deepstack_layers", 0) else 0)
     factors = int(shape.scales_logits or bool(b.real("logit_scale")))
     capping = 3 if b.real("final_logit_softcapping") else 0
     b.logits(b.norm(cur, "output_norm", kind=shape.norm, label="result_norm"), scaled=factors + capping, after=after)
@@ -92,13 +92,13 @@ def _has_sections(b: Builder) -> bool:
     return isinstance(sections, list | tuple) and len(sections) > 1 and sections[0] > 0 and sections[1] > 0
 
 
-def _stream_before(b: Builder, il: int) -> int:
+def stream_before(b: Builder, il: int) -> int:
     """Give which further embedding of an image is added before a block, 0 for none (src/models/granite.cpp)."""
     mapping = b.model.raw("deepstack_mapping") if b.model.has("deepstack_mapping") else ()
     return max(0, int(mapping[il])) if isinstance(mapping, list | tuple) and 0 < il < len(mapping) else 0
 
 
-def _with_image(b: Builder, cur: Tensor, stream: int) -> Tensor:
+def with_image(b: Builder, cur: Tensor, stream: int) -> Tensor:
     """Add a further embedding of an image (src/models/qwen3vl.cpp)."""
     if not stream:
         return cur

@@ -69,8 +69,14 @@ class Attention:
         q = ops.rope(q, self.positions, factors, "Qcur_pos")
         if il >= self.end:
             owner = self.end - (2 if il in b.windowed else 1)
-            shared = {"owner": owner, "head_k": head, "head_v": b.head("value", il), "heads": heads_kv}
-            return attend(b, self.inputs.of(owner), q, None, None, il, window_order=True, **shared)
+            return attend(
+                *(b, self.inputs.of(owner), q, None, None, il),
+                owner=owner,
+                head_k=head,
+                head_v=b.head("value", il),
+                heads=heads_kv,
+                window_order=True,
+            )
         given = projected("attn_k", heads_kv, "Kcur")
         if fused is None and b.opt("attn_v", il) is None:
             v = ops.reshape(given.src[0], head, heads_kv, b.n_tokens)
@@ -101,11 +107,8 @@ def _gemma4_block(b: Builder, attention: Attention, inp: Tensor, each: Tensor | 
     factors = rope_factors(b, il) if il not in b.windowed else None
     cur = b.norm(attention.of(read, il, factors), "post_attention_norm", il)
     after = ops.add(cur, inp, "attn_out")
-    if b.opt("ffn_gate_inp", il) is None:
-        cur = feed_forward.dense(b, b.norm(after, "ffn_norm", il), il)
-    else:
-        cur = _gemma4_experts(b, after, il)
-    cur = ops.add(b.norm(cur, "post_ffw_norm", il), after)
+    made = _gemma4_dense(b, after, il) if b.opt("ffn_gate_inp", il) is None else _gemma4_experts(b, after, il)
+    cur = ops.add(b.norm(made, "post_ffw_norm", il), after)
     if each is not None:
         gated = ops.mul(ops.unary(b.linear("inp_gate", cur, il)), _slice(each))
         cur = ops.add(cur, b.norm(b.linear("proj", gated, il), "post_norm", il, label="per_layer_embd_out"))
@@ -113,10 +116,13 @@ def _gemma4_block(b: Builder, attention: Attention, inp: Tensor, each: Tensor | 
     return cur if scale is None else ops.mul(cur, scale, "out_scaled")
 
 
+def _gemma4_dense(b: Builder, after: Tensor, il: int) -> Tensor:
+    return feed_forward.dense(b, b.norm(after, "ffn_norm", il), il)
+
+
 def _gemma4_experts(b: Builder, after: Tensor, il: int) -> Tensor:
     """A dense part and experts side by side; who is chosen follows from what comes out of the attention."""
-    dense = feed_forward.dense(b, b.norm(after, "ffn_norm", il, label="ffn_norm_1"), il)
-    dense = b.norm(dense, "post_ffw_norm_1", il, label="ffn_mlp")
+    dense = b.norm(_gemma4_dense(b, after, il), "post_ffw_norm_1", il, label="ffn_mlp")
     read = b.norm(after, "pre_ffw_norm_2", il, label="ffn_norm_2")
     factor = b.opt("ffn_gate_inp", il, "scale")
     assert factor is not None

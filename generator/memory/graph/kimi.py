@@ -37,33 +37,40 @@ def bailing3(b: Builder) -> None:
     """Ling 3, whose latent attention has a gate a head. A draft head reads all tokens, so those that are kept are chosen last."""
     cur = b.embedding()
     states, inputs, out_ids = StateInput(b), Inputs(b), b.out_ids()
-    positions = b.positions(4 if _has_sections(b) else 1)
+    positions = b.positions(4 if has_sections(b) else 1)
 
     def attention(cur: Tensor, il: int) -> Tensor:
         if il not in b.caches:
             return delta_attention(b, states, cur, il)
-        heads = b.of_block("attention.head_count", il)
-        made = latent_attention(b, inputs.of(il), cur, il, positions, out=None)
-        head = made.ne[0] // heads
-        gate = ops.unary(ops.reshape(b.linear("attn_gate", cur, il, scale=False), 1, heads, b.n_tokens))
-        made = ops.mul(ops.reshape(made, head, heads, b.n_tokens), gate)
-        return b.linear("attn_output", ops.cont(made, head * heads, b.n_tokens), il, scale=False)
+        return gated_by_head(b, inputs.of(il), cur, positions, il)
 
-    def limited(cur: Tensor, il: int) -> Tensor:
-        shared = feed_forward.limits(b, "swiglu_clamp_shexp", il)
-        if b.opt("ffn_gate_inp", il) is None:
-            return feed_forward.dense(b, cur, il, clamped=shared)
-        gating, clamped = GATINGS[b.number("expert_gating_func")], feed_forward.limits(b, "swiglu_clamp_exp", il)
-        made = feed_forward.experts(b, cur, il, gating=gating, normalised=b.flag("expert_weights_norm"), clamped=clamped)
-        return ops.add(made, feed_forward.dense(b, cur, il, suffix="_shexp", clamped=shared), "ffn_out")
-
-    cur = stack(b, cur, out_ids, attention, limited, whole=True)
+    cur = stack(b, cur, out_ids, attention, lambda cur, il: limited(b, cur, il), whole=True)
     cur = b.norm(cur, "output_norm", label="h_nextn")
     cur.is_output = True
     b.logits(ops.get_rows(cur, out_ids, "result_norm"))
 
 
-def _has_sections(b: Builder) -> bool:
+def gated_by_head(b: Builder, given: AttentionInput, cur: Tensor, positions: Tensor, il: int) -> Tensor:
+    """Latent attention with a gate a head."""
+    heads, n = b.of_block("attention.head_count", il), b.n_tokens
+    made = latent_attention(b, given, cur, il, positions, out=None)
+    head = made.ne[0] // heads
+    gate = ops.unary(ops.reshape(b.linear("attn_gate", cur, il, scale=False), 1, heads, n))
+    made = ops.mul(ops.reshape(made, head, heads, n), gate)
+    return b.linear("attn_output", ops.cont(made, head * heads, n), il, scale=False)
+
+
+def limited(b: Builder, cur: Tensor, il: int) -> Tensor:
+    """A feed-forward part whose units may be limited, block by block."""
+    shared = feed_forward.limits(b, "swiglu_clamp_shexp", il)
+    if b.opt("ffn_gate_inp", il) is None:
+        return feed_forward.dense(b, cur, il, clamped=shared)
+    gating, clamped = GATINGS[b.number("expert_gating_func")], feed_forward.limits(b, "swiglu_clamp_exp", il)
+    made = feed_forward.experts(b, cur, il, gating=gating, normalised=b.flag("expert_weights_norm"), clamped=clamped)
+    return ops.add(made, feed_forward.dense(b, cur, il, suffix="_shexp", clamped=shared), "ffn_out")
+
+
+def has_sections(b: Builder) -> bool:
     """Tell whether heads are rotated by several positions (src/llama-hparams.cpp, `use_mrope`)."""
     sections = b.model.raw("rope.dimension_sections") if b.model.has("rope.dimension_sections") else ()
     return isinstance(sections, list | tuple) and all(sections[:2]) and bool(sections)

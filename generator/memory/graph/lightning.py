@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from generator.memory.graph import feed_forward, ops
-from generator.memory.graph.attention import attend, attention_input
+from generator.memory.graph.attention import attend
 from generator.memory.graph.builder import Builder
-from generator.memory.graph.decoder import qkv
+from generator.memory.graph.decoder import Inputs, qkv
 from generator.memory.graph.states import StateInput, held_state, read_state, state_widths
 from generator.memory.graph.tensor import Tensor
 
@@ -38,13 +38,13 @@ class Decays:
 def minimax(b: Builder) -> None:
     """What is added to each part is its normed input, scaled."""
     cur = b.embedding()
-    states, given, positions, out_ids = StateInput(b), attention_input(b, b.every_cache[0]), b.positions(), b.out_ids()
+    states, inputs, positions, out_ids = StateInput(b), Inputs(b), b.positions(), b.out_ids()
     decays = Decays.of(b, b.of_block("attention.head_count", 0))
     for il in range(b.n_layer):
         residual = b.norm(cur, "attn_norm", il)
         if il in b.caches:
             q, k, v = qkv(b, residual, il)
-            cur = attend(b, given, ops.rope(q, positions), ops.rope(k, positions), v, il)
+            cur = attend(b, inputs.of(il), ops.rope(q, positions), ops.rope(k, positions), v, il)
         else:
             cur = _lightning(b, states, decays, residual, il)
         if il == b.n_layer - 1:

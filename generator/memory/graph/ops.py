@@ -186,6 +186,11 @@ def dup(a: Tensor, name: str = "") -> Tensor:
     return _copying_strides("DUP", a, name=name)
 
 
+def arange(count: int, name: str = "") -> Tensor:
+    """Numbers one after the other."""
+    return Tensor("ARANGE", F32, shape(count), (), name)
+
+
 def concat(a: Tensor, b: Tensor, dim: int, name: str = "") -> Tensor:
     """`b` after `a` along a dimension."""
     ne = list(a.ne)
@@ -283,9 +288,11 @@ def hc_comb(mixes: Tensor, scales: Tensor, base: Tensor, count: int, name: str =
     return Tensor("DSV4_HC_COMB", F32, (count, count, mixes.ne[1], 1), (mixes, scales, base), name)
 
 
-def hc_post(a: Tensor, residual: Tensor, written: Tensor, mixed: Tensor, name: str = "") -> Tensor:
+def hc_post(a: Tensor, residual: Tensor, written: Tensor, mixed: Tensor | None, name: str = "") -> Tensor:
     """Residual streams after a part of a block: [width, count, tokens] in F32."""
-    return Tensor("DSV4_HC_POST", F32, (a.ne[0], residual.ne[1], a.ne[1], 1), (a, residual, written, mixed), name)
+    return Tensor(
+        "DSV4_HC_POST", F32, (a.ne[0], residual.ne[1], a.ne[1], 1), (a, residual, written, *(() if mixed is None else (mixed,))), name
+    )
 
 
 # --- views -----------------------------------------------------------------------------------------

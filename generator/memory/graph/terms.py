@@ -16,6 +16,10 @@ from generator.memory.model import Model
 from generator.quantity import BYTE, ONE, Quantity, total
 
 
+COPY_OF = "copy of "
+"""What stands before the name of a weight that is on the host and brought to a device for a while."""
+
+
 @dataclass(frozen=True, slots=True)
 class Buffer:
     """A compute buffer in bytes: `size` as the sum of its `parts`, which are named as in the engine's graph."""
@@ -55,7 +59,7 @@ def _parts(peak: Peak, weights: dict[str, Quantity]) -> Iterator[tuple[str, Quan
 
 
 def _label(tensor: Tensor, weights: dict[str, Quantity]) -> str:
-    return f"copy of {tensor.name}" if tensor.name in weights else tensor.name or tensor.op.lower()
+    return f"{COPY_OF}{tensor.name}" if tensor.name in weights else tensor.name or tensor.op.lower()
 
 
 def _bytes_of(tensor: Tensor, weights: dict[str, Quantity]) -> Quantity:
