@@ -166,7 +166,7 @@ def batch_of(context: Context, settings: Settings, layers: Layers, engine: Engin
     outputs = smallest([asked, outputs_of(context, settings, engine.build)])
     unified = int(context.streams) == 1
     rollback = settings.rollback_depth if layers.rolls_back else 0
-    plain = not flash or Build.named(engine.build) in MASKS_IN_F32
+    plain = Build.named(engine.build) in MASKS_IN_F32
     return Batch(Count.of(tokens), sequences, Count.of(outputs), unified, flash, plain, state_rows=sequences, rollback=rollback)
 
 
