@@ -7,7 +7,7 @@ import pytest
 from generator.memory.architectures import layers_of
 from generator.memory.backends import RPC
 from generator.memory.context import context_of
-from generator.memory.graph.buffers import draft_buffers
+from generator.memory.graph.buffers import Engine, draft_buffers
 from generator.memory.placement import place
 from generator.memory.plan import make_plan
 from generator.memory.settings import parse_flags
@@ -72,6 +72,6 @@ def test_a_draft_head_has_buffers_of_its_own(header: Header, flags: str, device:
     model, settings = model_of(header), parse_flags(flags, "llama-server")
     layers, context = layers_of(model, "v0.5.0"), context_of(model, settings)
     placement = place(model, settings, 1, draft_head=True, backend=RPC)
-    peaks = draft_buffers(model, layers, context, settings, placement, 1, RPC, flash=settings.flash_attn == "on")
+    peaks = draft_buffers(model, layers, context, settings, placement, Engine("v0.5.0", RPC, 1), flash=settings.flash_attn == "on")
     assert 0 <= peaks[0].size - device < PADDING
     assert peaks[1].size == host
