@@ -14,7 +14,7 @@ from itertools import accumulate
 from generator.memory import kv_cache, recurrent
 from generator.memory.architectures import layers_of
 from generator.memory.budget import Policy
-from generator.memory.compute import attention_scores
+from generator.memory.compute import F16_BYTES, F32_BYTES, attention_scores
 from generator.memory.context import Context, context_of
 from generator.memory.ladder import Caches
 from generator.memory.layers import Cache, Layers
@@ -74,14 +74,25 @@ class Footprint:
         sums = self._on_card(n_ctx, caches, n_ubatch)
         return [share.card + sums[share.first] + self._embedding for share in self.shares]
 
-    def least_compute(self, n_ctx: int, n_ubatch: int) -> list[int]:
-        """Give bytes that the compute buffer on the card takes at the least at each depth: without flash attention, a block's scores.
+    def least_compute(self, n_ctx: int, n_ubatch: int) -> tuple[list[int], int]:
+        """Give bytes that compute buffers take at the least: on the card at each depth, and on the host.
 
-        They are one tensor of the graph, so the buffer holds them at once. Caches other than those of a whole context are not looked at.
+        On the host these are the attention mask, an input of F16 or more for every cell and token of a micro-batch, and the tokens' rows of
+        the embedding, which are looked up there while inputs wait; on the card, without flash attention, one block's scores. Only caches of
+        a whole context count.
         """
-        scores = self._scores(n_ctx, n_ubatch) if self.settings.flash_attn == "off" and self.settings.kv_offload else {}
-        last = max(scores, default=-1)
-        return [max((size for block, size in scores.items() if block >= share.first), default=0) if share.first <= last else 0 for share in self.shares]
+        context = context_of(self.model, replace(self.settings, n_ctx=n_ctx, n_ubatch=n_ubatch))
+        whole = [cache for cache in self.layers.caches if cache.values is not None and not cache.window and not cache.ratio]
+        blocks = [block for cache in whole for block in cache.blocks]
+        rows = 0 if self.settings.overrides else F32_BYTES * int(self.model.number("embedding_length", 0))
+        host = (rows + F16_BYTES * int(context.cells) * bool(blocks)) * int(context.n_ubatch)
+        if self.settings.flash_attn != "off" or not self.settings.kv_offload or not blocks:
+            return [0] * len(self.shares), host
+        each = [0] * self.blocks
+        for block in blocks:
+            each[block] = int(attention_scores(self.model, block, context.cells, context.n_ubatch))
+        largest = [*accumulate(reversed(each), max, initial=0)][::-1]
+        return [largest[share.first] for share in self.shares], host
 
     def host(self, n_ctx: int, caches: Caches, n_ubatch: int) -> list[int]:
         """Give the bytes on the host at each depth, as the engine places things."""
@@ -97,12 +108,6 @@ class Footprint:
     def _on_card(self, n_ctx: int, caches: Caches, n_ubatch: int) -> list[int]:
         sums = self.beside_weights(n_ctx, caches, n_ubatch)
         return sums if self.settings.kv_offload else [0] * len(sums)
-
-    def _scores(self, n_ctx: int, n_ubatch: int) -> dict[int, int]:
-        context = context_of(self.model, replace(self.settings, n_ctx=n_ctx, n_ubatch=n_ubatch))
-        whole = [cache for cache in self.layers.caches if cache.values is not None and not cache.window and not cache.ratio]
-        blocks = [block for cache in whole for block in cache.blocks]
-        return {block: int(attention_scores(self.model, block, context.cells, context.n_ubatch)) for block in blocks}
 
     def _cache_sums(self, cache: Cache, caches: Caches, context: Context) -> list[int]:
         cells = int(kv_cache.cells_of(cache, context, swa_full=self.settings.swa_full))

@@ -95,16 +95,23 @@ def _whole(value: object) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What a run needs at the least at each depth: bytes held on the card, of compute there, of both with the reserve, on the host."""
+    """What a run needs at the least at each depth: bytes held on the card, of compute there, of both with the reserve, on the host.
+
+    `buffer` are the bytes of compute among those on the host.
+    """
 
     held: list[int]
     compute: list[int]
     card: list[int]
     host: list[int]
+    buffer: int
 
 
 class Space:
-    """The points of a grid for some quants, and what each needs under a budget."""
+    """The points of a grid for some quants, and what each needs under a budget.
+
+    `sizes` are the bytes of each quant's tensors: among quants of one model, the larger is the more precise.
+    """
 
     def __init__(
         self,
@@ -120,6 +127,7 @@ class Space:
     ) -> None:
         self.quants, self.grid, self.budget, self.policy = tuple(quants), grid, budget, policy
         self.backend, self.build = backend, build
+        self.sizes = tuple(sum(int(tensor.size) for tensor in quant.model.tensors) for quant in self.quants)
         self.base = {name: value for name, value in base.items() if name not in {*OPEN, "cpu_moe"}}
         self.runs = [Run("", {}), *(Run(name, over) for name, over in (fallbacks or {}).items())]
         shares: dict[object, list[Share]] = {}
@@ -177,10 +185,10 @@ class Space:
         if key not in self._columns:
             footprint, (n_ctx, _, n_ubatch) = run.footprints[point.quant], axes
             held = footprint.card(*axes)
-            least = footprint.least_compute(n_ctx, n_ubatch)
+            least, buffer = footprint.least_compute(n_ctx, n_ubatch)
             floor = self.budget.reserve + self.budget.margin
             card = [size + max(floor, compute) for size, compute in zip(held, least, strict=True)]
-            self._columns[key] = Columns(held, least, card, footprint.host(*axes))
+            self._columns[key] = Columns(held, least, card, [size + buffer for size in footprint.host(*axes)], buffer)
         return self._columns[key]
 
     def bound(self, point: Point) -> list[Need]:
@@ -196,8 +204,9 @@ class Space:
         plan = self.plan(point, run)
         if plan is None:
             return None
-        least = self._bound(point, run)
-        return Need(run.name, least.held, plan.gpus[0].compute, least.host + plan.host.compute, plan.unknown_graph is not None)
+        least, buffer = self._bound(point, run), self.columns(point, run).buffer
+        compute, host = max(plan.gpus[0].compute, least.compute), least.host + max(plan.host.compute - buffer, 0)
+        return Need(run.name, least.held, compute, host, plan.unknown_graph is not None)
 
     def needs(self, point: Point) -> list[Need] | None:
         """Give what each run needs, graph and all; None where the engine refuses one of them."""
