@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from operator import sub
 
 from generator.memory.settings import to_arguments
 from generator.quantity import BYTE, Number, Quantity, shown
@@ -130,7 +129,8 @@ def _flags(answer: Answer, point: Point) -> str:
 def differences(space: Space, choice: Point, other: Point) -> list[str]:
     """Give in words what another point has more or less of than the choice."""
     found = []
-    for side, more in zip(("host", "card"), map(sub, space.reads(other), space.reads(choice)), strict=True):
+    (host, card), (host_before, card_before) = space.reads(other), space.reads(choice)
+    for side, more in (("host", host - host_before), ("card", card - card_before)):
         if more:
             found.append(f"reads {_size(abs(more))} {'more' if more > 0 else 'less'} from the {side} a token")
     if other.n_ctx != choice.n_ctx:
@@ -162,7 +162,7 @@ def _verdict(answer: Answer) -> Iterator[str]:
 
 def _size(value: Number) -> str:
     size = Quantity.constant(value, BYTE)
-    return shown(size, "GiB", 3) if abs(value) >= 2**30 else shown(size, "MiB", 1)
+    return shown(size, "MiB", 1) if -(2**30) < value < 2**30 else shown(size, "GiB", 3)
 
 
 # --- JSON ------------------------------------------------------------------------------------------
