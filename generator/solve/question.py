@@ -58,14 +58,12 @@ def ask(model: str, card: str, goal: str = Goal.FASTEST, *, n_ctx: int | None = 
     else:
         quants, left_out = [Quant("", PurePosixPath(model).name, model_of(model))], []
     chosen = Goal(goal)
-    usable = catalog.known(spec)["card.usable"].quantity() if "card.usable" in catalog.known(spec) else None
-    if usable is None:
-        raise InputError("how much of the card a run can use is not recorded", where=spec.file, remedy="give it as the fact 'usable'")
+    usable = usable_of(catalog, spec)
     longer = _lengths([quant.model for quant in quants], n_ctx)
     searched = longer if n_ctx is None else (n_ctx,)
     if n_ctx is None and chosen is Goal.SAFEST and recipe is not None and recipe.settings.get("n_ctx"):
         searched = (int(recipe.settings["n_ctx"]),)
-    space = _space(quants, spec, recipe, searched, int(usable), memory)
+    space = _space(quants, spec, recipe, searched, usable, memory)
     return Question(model, spec, chosen, recipe, space, longer, tuple(left_out))
 
 
@@ -124,10 +122,27 @@ def _space(quants: list[Quant], card: Card, recipe: Recipe | None, searched: tup
     micro_batches = tuple(size for size in MICRO_BATCHES if size <= settings.n_batch) or (settings.n_batch,)
     grid = Grid(searched, cache_pairs(first, settings, card.backend, build), micro_batches, depths(first, settings))
     policy = Policy(recipe.budget.policy) if recipe else Policy.ENGINE
-    fallbacks: Mapping[str, Written] = {step.name: step.settings for step in recipe.fallbacks} if recipe else {}
+    fallbacks = fallbacks_of(recipe) if recipe else {}
     budget = budget_of(recipe, settings, usable, ram)
     base = {**given, "flash_attn": flash}
     return Space(quants, grid, base, budget, policy=policy, backend=card.backend, build=build, fallbacks=fallbacks)
+
+
+def usable_of(catalog: Catalog, card: Card) -> int:
+    """Give the bytes of a card that a run can use. Raises InputError where that is not recorded."""
+    facts = catalog.known(card)
+    if "card.usable" not in facts or not facts["card.usable"].known:
+        raise InputError("how much of the card a run can use is not recorded", where=card.file, remedy="give it as the fact 'usable'")
+    return int(facts["card.usable"].quantity())
+
+
+def fallbacks_of(recipe: Recipe) -> Mapping[str, Written]:
+    """Give the settings of a recipe's fallbacks by name. Raises InputError for one that leaves its depth open."""
+    for index, step in enumerate(recipe.fallbacks):
+        if step.settings.get("n_cpu_moe") == "auto":
+            where, remedy = recipe.where(f"fallbacks[{index}]"), "leave it out: a fallback has the recipe's own depth"
+            raise InputError("n_cpu_moe: auto in a fallback", where=where, remedy=remedy)
+    return {step.name: step.settings for step in recipe.fallbacks}
 
 
 def budget_of(recipe: Recipe | None, settings: Settings, usable: int, ram: int | None = None) -> Budget:
