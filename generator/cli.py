@@ -27,6 +27,16 @@ All else is flags of llama.cpp. They go over a recipe's settings; a whole comman
   gen plan hf://owner/repository/file.gguf --card rtx-5070 llama-server -c 0 -np 4
 """
 
+SOLVE_HELP = """
+Search every quant with a known header, context, pair of cache types, micro-batch and depth of offload for what fits and is best:
+
+  fastest          fewest bytes read from the host for a token, then from the card, larger micro-batch, better caches, longer context
+  longest-context  longest context, then as fastest
+  safest           most room left (up to 1 GiB beside the reserve), better caches, then as fastest; at a recipe's context if it has one
+
+A recipe of the two brings its settings, budget and fallbacks, which must fit too. That nothing fits is an answer as well.
+"""
+
 
 class _Parser(argparse.ArgumentParser):
     """A parser whose complaints are errors of ours, with the usage as the remedy."""
@@ -111,23 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     _json(explain)
     explain.set_defaults(run=_explain)
 
-    plan = commands.add_parser(
-        "plan",
-        help="what a model takes on each device, under llama.cpp's own flags",
-        description="Print the budget of each device and the ladder." + PLAN_HELP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    plan.add_argument("source", nargs="?", metavar="SOURCE", help="MODEL/CARD of a recipe, a GGUF file, or hf://owner/repository/file.gguf")
-    plan.add_argument("--card", help="a card of the catalogue to hold the plan against")
-    plan.add_argument(
-        "--policy", choices=["engine", "published"], help="where the input embedding counts (default: a recipe's own, else engine)"
-    )
-    plan.add_argument("--program", default="llama-server", help="the program that would run it (default: llama-server)")
-    plan.add_argument("--gpus", type=int, default=1, metavar="N", help="devices beside the host (default: 1)")
-    plan.add_argument("--build", metavar="BUILD", help="the engine's build, where rules differ")
-    _json(plan)
-    plan.set_defaults(run=_plan)
+    _add_plans(commands)
 
     lint = commands.add_parser("lint", help="check guides as they would be rendered", description="Render and check; write nothing.")
     _pair(lint, optional=True)
@@ -155,6 +149,38 @@ def _parser() -> argparse.ArgumentParser:
     _now(lock)
     lock.set_defaults(run=_lock)
     return parser
+
+
+def _add_plans(commands: argparse._SubParsersAction[_Parser]) -> None:
+    """Add the commands that plan a run: one for given settings, one for the best."""
+    plan = commands.add_parser(
+        "plan",
+        help="what a model takes on each device, under llama.cpp's own flags",
+        description="Print the budget of each device and the ladder." + PLAN_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    plan.add_argument("source", nargs="?", metavar="SOURCE", help="MODEL/CARD of a recipe, a GGUF file, or hf://owner/repository/file.gguf")
+    plan.add_argument("--card", help="a card of the catalogue to hold the plan against")
+    plan.add_argument(
+        "--policy", choices=["engine", "published"], help="where the input embedding counts (default: a recipe's own, else engine)"
+    )
+    plan.add_argument("--program", default="llama-server", help="the program that would run it (default: llama-server)")
+    plan.add_argument("--gpus", type=int, default=1, metavar="N", help="devices beside the host (default: 1)")
+    plan.add_argument("--build", metavar="BUILD", help="the engine's build, where rules differ")
+    _json(plan)
+    plan.set_defaults(run=_plan)
+
+    solve = commands.add_parser(
+        "solve", help="the settings that serve a goal best, and why these", description=SOLVE_HELP, formatter_class=plan.formatter_class
+    )
+    solve.add_argument("model", metavar="MODEL", help="a model of the catalogue, a GGUF file, or hf://owner/repository/file.gguf")
+    solve.add_argument("card", metavar="CARD", help="a card of the catalogue")
+    solve.add_argument("--ctx", type=int, metavar="N", help="this context in tokens (default: every power of two and half-way step)")
+    solve.add_argument("--ram", metavar="SIZE", help="memory of the host, such as 32GiB (default: as much as it takes)")
+    solve.add_argument("--goal", default="fastest", choices=["fastest", "longest-context", "safest"], help="default: fastest")
+    _json(solve)
+    solve.set_defaults(run=_solve)
 
 
 def _add_live(commands: argparse._SubParsersAction[_Parser]) -> None:
@@ -371,6 +397,19 @@ def _plan(args: argparse.Namespace) -> int:
         _print_json(plan_as_dict(result))
     else:
         print("\n".join(plan_as_text(result)))
+    return 0
+
+
+def _solve(args: argparse.Namespace) -> int:
+    from generator.solve.answer import solve
+    from generator.solve.question import ask
+    from generator.solve.words import answer_as_dict, answer_as_text
+
+    answer = solve(ask(args.model, args.card, args.goal, n_ctx=args.ctx, ram=args.ram))
+    if args.json:
+        _print_json(answer_as_dict(answer))
+    else:
+        print("\n".join(answer_as_text(answer)))
     return 0
 
 

@@ -24,6 +24,7 @@ from generator.memory.rows import row_elements
 from generator.memory.settings import Settings, flags_of_recipe, parse_flags
 from generator.planning import is_file, model_of, model_of_lock, projector_file
 from generator.quantity import Quantity, largest, shown
+from generator.solve.auto import settled
 from generator.specs import Card
 
 FORMAT = 1
@@ -109,7 +110,7 @@ def _of_recipe(
     pair: tuple[str, str], flags: Sequence[str], card: str | None, policy: str | None, program: str, gpus: int, build: str | None
 ) -> PlanReport:
     catalog = Catalog.open()
-    recipe = catalog.recipe(*pair)
+    recipe, _ = settled(catalog, catalog.recipe(*pair))
     settings = parse_flags(flags, program)
     if _is_whole(flags, settings, program):
         origin = f"a whole command line: the recipe's settings are left out, its {recipe.quant} stands for the model file"
