@@ -19,6 +19,7 @@ from generator.guide.marks import Marks, code, escaped
 from generator.guide.numbers import Subject, write_numbers
 from generator.guide.page import ledger_values, tidied
 from generator.guide.pictures import pictures
+from generator.guide.referee import write_referee
 from generator.memory.model import Model
 from generator.memory.refusals import refuse
 from generator.memory.settings import Settings
@@ -76,6 +77,7 @@ def build_guide(catalog: Catalog, model_name: str, card_name: str, *, answered: 
         sources = replace(sources, facts=Facts(_dated(fact, answered) for fact in sources.facts))
     subject = subject_of(catalog, sources)
     book = write_numbers(subject)
+    write_referee(book, subject)
     title = f"{sources.model.title} on {sources.card.title}"
     drawn = pictures(book, subject, title)
     marks = Marks(book, sources.facts, sources.engine, sources.issues, names_of(sources), sources.model.quotes)
@@ -105,6 +107,7 @@ def gather(catalog: Catalog, model_name: str, card_name: str) -> Sources:
     facts = recipe.facts
     for spec in (model, card, engine, *issues.values()):
         facts = facts.merged(catalog.known(spec))
+    facts = facts.merged(catalog.measured(model_name, card_name))
     return Sources(recipe, model, card, _with_read_lines(engine, facts), issues, facts, catalog.root / "templates", chosen)
 
 

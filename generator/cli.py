@@ -138,6 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     schema.set_defaults(run=_schema)
 
     _add_live(commands)
+    _add_measure(commands)
 
     lock = commands.add_parser("lock", help="write a model's lock from its spec and headers")
     lock.add_argument("model", metavar="MODEL")
@@ -214,6 +215,22 @@ def _add_live(commands: argparse._SubParsersAction[_Parser]) -> None:
     update.set_defaults(run=_update)
 
 
+def _add_measure(commands: argparse._SubParsersAction[_Parser]) -> None:
+    """Add the referee."""
+    from generator.measure.arguments import HELP, add_arguments
+
+    measure = commands.add_parser(
+        "measure",
+        help="hold our figures against an engine's own, or against recorded runs",
+        description=HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_arguments(measure)
+    _now(measure)
+    _json(measure)
+    measure.set_defaults(run=_measure)
+
+
 def _pair(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     nargs = "?" if optional else None
     parser.add_argument("model", nargs=nargs, metavar="MODEL", help="a model of the catalogue")
@@ -256,7 +273,10 @@ OWN_PLAN_OPTIONS = {"--card": 1, "--policy": 1, "--program": 1, "--gpus": 1, "--
 
 
 def _split_plan(words: list[str]) -> tuple[list[str], list[str]]:
-    """Give a `plan` command's own words and the engine's flags; of another command, all its words and nothing."""
+    """Give a `plan` command's own words and the engine's flags; of `measure` those after --; of another, all its words and nothing."""
+    if words and words[0] == "measure" and "--" in words:
+        place = words.index("--")
+        return words[:place], words[place + 1 :]
     if not words or words[0] != "plan":
         return words, []
     own, flags, source = ["plan"], list[str](), list[str]()
@@ -500,6 +520,21 @@ def _update(args: argparse.Namespace) -> int:
     else:
         print("\n".join(as_text(result)))
     return result.exit_code
+
+
+def _measure(args: argparse.Namespace) -> int:
+    from generator.measure.command import Asked, measured
+
+    asked = Asked(args.model, args.card, args.engine, args.header, args.log, args.build, args.cases, args.flags)
+    outcome = measured(asked)
+    if args.json:
+        _print_json(outcome.rows)
+    else:
+        print("\n".join(outcome.lines))
+    if outcome.write is not None:
+        path, changed = outcome.write(_today(args))
+        print(path, "" if changed else "(unchanged)", file=sys.stderr if args.json else sys.stdout)
+    return outcome.exit_code
 
 
 def _moment_now() -> datetime:

@@ -84,6 +84,7 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "command": lambda fallback=None: command(sources, fallback),
         "fits": book["budget.total"] <= book["budget.ceiling"],
         "measured": False,
+        "referee": _referee(sources, marks),
         "reconstructed": sources.facts[f"header.{subject.prefix}.tensors"].origin == "reconstructed",
         "policy": str(policy),
         "other_policy": str(Policy.ENGINE if policy is Policy.PUBLISHED else Policy.PUBLISHED),
@@ -320,6 +321,20 @@ def _fallback_rows(sources: Sources, subject: Subject) -> list[dict[str, str]]:
         rung = f"{settings.n_cpu_moe}@{settings.n_ctx}.{settings.type_k}/{settings.type_v}"
         rows.append({"flags": code(flags), "key": f"ladder.{rung}"})
     return rows
+
+
+def _referee(sources: Sources, marks: Marks) -> dict[str, object] | None:
+    """Give which build of the engine was asked, and how; None where the book has no answer of one."""
+    if "referee.difference" not in marks.book:
+        return None
+    build = str(sources.facts["measured.build"].value)
+    return {
+        "build": code(build),
+        "day": marks.day("measured.ladder"),
+        "pinned": build == sources.engine.build,
+        "posed": sources.facts["measured.posed"].value is True,
+        "differs": int(marks.book["referee.difference"]) > 0,
+    }
 
 
 def _draft(recipe: Recipe) -> dict[str, object] | None:

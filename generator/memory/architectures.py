@@ -19,10 +19,11 @@ from generator.memory.rows import head_length, is_latent, kv_heads, row_elements
 from generator.memory.states import ROLLING_BACK, compressor_state, dilated_convolution, looked_up_blocks, state_of
 from generator.quantity import ONE, Quantity, Value, largest
 
-DRAFT_BLOCKS_CACHED = Builds(until="v0.5.0")
+DRAFT_BLOCKS_CACHED = Builds(since="b10603", until="v0.5.0")
 """Builds whose contexts, the normal one and a draft head's, each cache for every block (src/llama-model.cpp, `create_memory`).
 
-Later ones, and earlier ones too for hybrids and for indexed caches, leave out what a context never reads.
+Later ones leave out what a context never reads; so do earlier ones, which could not run a glm4moe's head at all (#26534 taught them),
+and hybrids and indexed caches at any build.
 """
 
 
