@@ -216,7 +216,8 @@ SHARING_CONTEXT = 1048576
 def _picking(model: Model, blocks: Iterable[int]) -> list[int]:
     """Give those of some blocks that have an indexer of their own: those the header lists, else all.
 
-    Of GLM 5.2 those are the first three and every fourth after them; DeepSeek V3.2's are all. Source: src/models/glm-dsa.cpp (`GLM_5_2_DEFAULT_INDEXER_TYPES`).
+    Of GLM 5.2 those are the first three and every fourth after them; DeepSeek V3.2's are all.
+    Source: src/models/glm-dsa.cpp (`GLM_5_2_DEFAULT_INDEXER_TYPES`).
     """
     if model.architecture != "deepseek32" and model.has("attention.indexer.types"):
         return [block for block in blocks if int(model.per_block("attention.indexer.types", block))]

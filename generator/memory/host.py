@@ -72,7 +72,7 @@ def host_need(plan: Plan) -> HostNeed:
 def _logits(plan: Plan) -> Quantity:
     """Give the logits that are handed over: an F32 for each word of the vocabulary, a token a sequence."""
     head = plan.model.named("output.weight") or plan.model.named("token_embd.weight")
-    if head is None or len(head.shape) < 2:  # noqa: PLR2004
+    if head is None or len(head.shape) < 2:
         return Quantity.constant(0, BYTE, "no output head")
     words = Quantity.read(head.shape[1], ONE, plan.model.tensors_fact, f"{head.name}, dimension 1")
     return words * plan.context.sequences * Quantity.constant(F32_BYTES, BYTE, "bytes of an F32")
