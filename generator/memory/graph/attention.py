@@ -139,10 +139,7 @@ def attend(
     held_by = il if owner is None else owner
     assert head_k is not None and head_v is not None and heads is not None
     keys = read_k(b, cache, held_by, head_k, heads)
-    if cache.values is None:
-        values = ops.view_4d(keys, (head_v, *keys.ne[1:]), *keys.nb[1:])
-    else:
-        values = read_v(b, cache, held_by, head_v, heads)
+    values = ops.view_4d(keys, (head_v, *keys.ne[1:]), *keys.nb[1:]) if cache.values is None else read_v(b, cache, held_by, head_v, heads)
     cur = heads_attend(b, q, keys, values, given.mask, il, sinks=sinks, bias=bias, v_mla=v_mla)
     if given.v_rotation is not None:
         cur = hadamard(cur, given.v_rotation)
@@ -224,7 +221,10 @@ def project(
         if flat:
             rows = [ops.cont(ops.view_2d(qkv, head * heads, n, qkv.nb[1]), name=label) for head, heads, label in sizes]
             return rows[0], rows[1], rows[2]
-        parts = [ops.view_3d(qkv, head, heads, n, row_size(qkv.type, head), qkv.nb[1], label) for head, heads, label in sizes]
+        if b.arch == "openelm":
+            qkv = ops.reshape(qkv, head_q, heads_q + heads_k + heads_v, n, name="wqkv")
+        across = qkv.nb[2 if b.arch == "openelm" else 1]
+        parts = [ops.view_3d(qkv, head, heads, n, row_size(qkv.type, head), across, label) for head, heads, label in sizes]
         return parts[0], parts[1], parts[2]
     made = []
     for name, label, head, heads in (

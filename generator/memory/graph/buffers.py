@@ -15,7 +15,20 @@ from generator.memory import backends
 from generator.memory.backends import unknown_operations
 from generator.memory.builds import Build, Builds
 from generator.memory.context import Context
-from generator.memory.graph import delta_nets, drafts, kimi, latent, lightning, picking, pools, state_spaces, support, variants, windowed
+from generator.memory.graph import (
+    delta_nets,
+    drafts,
+    kimi,
+    latent,
+    lightning,
+    picking,
+    pools,
+    state_spaces,
+    support,
+    variants,
+    windowed,
+    windowed_drafts,
+)
 from generator.memory.graph.allocate import Peak, allocate
 from generator.memory.graph.builder import Batch, Builder, CacheView
 from generator.memory.graph.decoder import decoder
@@ -31,6 +44,9 @@ from generator.quantity import ONE, TOKEN, Quantity, smallest
 
 ALIGNMENT = 128
 """Bytes to which a device aligns a tensor (ggml/src/ggml-cuda/ggml-cuda.cu)."""
+
+FORGETS_PLACES = frozenset({"llama-fit-params"})
+"""Programs that measure a graph only: what was to be computed on the host is not (ggml_backend_sched_reserve_size resets that)."""
 
 HOST_ALIGNMENT = 32
 """Bytes to which the host does (ggml/src/ggml-impl.h, TENSOR_ALIGNMENT)."""
@@ -87,7 +103,7 @@ def draft_buffers(
     asked = replace(settings, program="llama-server", embedding=False, spec_type=())
     asked = replace(asked, type_k=settings.type_k_draft, type_v=settings.type_v_draft)
     builder = _builder(model, alone, context, asked, placement, engine, flash=flash)
-    drafts.draft(builder)
+    windowed_drafts.GRAPHS.get(model.architecture, drafts.draft)(builder)
     return _peaks(builder, asked, placement, engine)
 
 
@@ -127,7 +143,7 @@ def _builder(
     views = {block: view for cache, view in zip(layers.caches, made, strict=True) for block in cache.blocks}
     builder = Builder(model, batch, views, where.get, layer_device, lambda il: _index(placement.layer_devices[il], gpus))
     builder.every_cache = tuple(made)
-    builder.attention_device = None if settings.kv_offload else gpus
+    builder.attention_device = gpus if not settings.kv_offload and settings.program not in FORGETS_PLACES else None
     if any(device != HOST for device in placement.layer_devices):
         builder.missing = unknown_operations(engine.backend, engine.build)
     return builder
@@ -150,7 +166,7 @@ def batch_of(context: Context, settings: Settings, layers: Layers, engine: Engin
     outputs = smallest([asked, outputs_of(context, settings, engine.build)])
     unified = int(context.streams) == 1
     rollback = settings.rollback_depth if layers.rolls_back else 0
-    plain = not flash or Build.named(engine.build) in MASKS_IN_F32
+    plain = Build.named(engine.build) in MASKS_IN_F32
     return Batch(Count.of(tokens), sequences, Count.of(outputs), unified, flash, plain, state_rows=sequences, rollback=rollback)
 
 
