@@ -34,7 +34,7 @@ def glm5_next(b: Builder) -> None:
     states = StateInput(b)
     main, beside = (replace(cache, label=label) for cache, label in zip(b.every_cache, ("", "idx_"), strict=True))
     inputs, out_ids = attention_input(b, main, values=False), b.out_ids()
-    pools, fused = _Pools(b, beside, inputs), hyper_connections.Fused()
+    pools, fused = _Pools(b, beside, inputs), hyper_connections.Fused.of(b)
     feed = feed_forward_part(b, gating="sigmoid")
     streams = hyper_connections.started(b, cur)
     for il in range(b.n_layer):
