@@ -23,7 +23,7 @@ TAKES_NOTHING_OVER = frozenset({RPC})
 STREAMS_WRITTEN_BY_VULKAN = Builds(since="v0.5.0")
 """Builds whose Vulkan devices write hyper-connections back in one operation."""
 
-VULKAN_BUFFER_RANGE = 4 * 2**30
+VULKAN_BUFFER_RANGE = 4 * 2**30 - 1
 """Bytes of one tensor that a Vulkan device can bind: `maxStorageBufferRange` is a number of 32 bits."""
 
 

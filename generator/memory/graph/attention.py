@@ -134,7 +134,7 @@ def attend(
         head_k, heads = k.ne[0], k.ne[1]
     if v is not None and cache.values is not None:
         b.expand(write_v(b, given, v, il))
-    if v is not None:
+    if v is not None and head_v is None:
         head_v = v.ne[0]
     held_by = il if owner is None else owner
     assert head_k is not None and head_v is not None and heads is not None

@@ -15,7 +15,20 @@ from generator.memory import backends
 from generator.memory.backends import unknown_operations
 from generator.memory.builds import Build, Builds
 from generator.memory.context import Context
-from generator.memory.graph import delta_nets, drafts, kimi, latent, lightning, picking, pools, state_spaces, support, variants, windowed
+from generator.memory.graph import (
+    delta_nets,
+    drafts,
+    kimi,
+    latent,
+    lightning,
+    picking,
+    pools,
+    state_spaces,
+    support,
+    variants,
+    windowed,
+    windowed_drafts,
+)
 from generator.memory.graph.allocate import Peak, allocate
 from generator.memory.graph.builder import Batch, Builder, CacheView
 from generator.memory.graph.decoder import decoder
@@ -87,7 +100,7 @@ def draft_buffers(
     asked = replace(settings, program="llama-server", embedding=False, spec_type=())
     asked = replace(asked, type_k=settings.type_k_draft, type_v=settings.type_v_draft)
     builder = _builder(model, alone, context, asked, placement, engine, flash=flash)
-    drafts.draft(builder)
+    windowed_drafts.GRAPHS.get(model.architecture, drafts.draft)(builder)
     return _peaks(builder, asked, placement, engine)
 
 

@@ -42,7 +42,7 @@ def draft(b: Builder) -> None:
     if head is None:
         raise UnknownGraphError(f"draft head of {b.arch}")
     il, inputs, out_ids, positions = b.n_layer, Inputs(b), b.out_ids(), b.positions(head.each(b))
-    residual = _joined(b, il)
+    residual = joined(b, il)
     cur = head.attention(b, inputs.of(il), b.norm(residual, "attn_norm", il), positions, il)
     if head.crops:
         cur, residual = ops.get_rows(cur, out_ids), ops.get_rows(residual, out_ids)
@@ -51,23 +51,25 @@ def draft(b: Builder) -> None:
     own = b.opt(head.last_norm, il)
     cur = b.normed(cur, b.w("output_norm") if own is None else own, label="h_nextn")
     cur.is_output = True
-    _logits(b, cur if head.crops else ops.get_rows(cur, out_ids), il)
+    logits(b, cur if head.crops else ops.get_rows(cur, out_ids), il)
 
 
-def _joined(b: Builder, il: int) -> Tensor:
-    """The token and the hidden state before it, made one."""
+def joined(b: Builder, il: int, *, kind: str = "rms") -> Tensor:
+    """The token and the hidden state before it, made one, behind norms of a kind."""
     matrix = b.opt("nextn.embed_tokens", il) or b.w("token_embd")
     token = ops.get_rows(matrix, b.input("inp_tokens", "I32", b.n_tokens), "mtp_tok_embd")
     hidden = b.input("mtp_h_input", "F32", b.n_embd, b.n_tokens)
-    parts = ops.concat(b.norm(token, "nextn.enorm", il), b.norm(hidden, "nextn.hnorm", il), 0, "mtp_concat")
+    parts = ops.concat(b.norm(token, "nextn.enorm", il, kind=kind), b.norm(hidden, "nextn.hnorm", il, kind=kind), 0, "mtp_concat")
     return b.linear("nextn.eh_proj", parts, il, "mtp_eh_proj")
 
 
-def _logits(b: Builder, cur: Tensor, il: int) -> None:
+def logits(b: Builder, cur: Tensor, il: int, *, scaled: bool = False) -> None:
+    """The logits of what is given, by a matrix of the draft head's own where the file has one."""
     own = b.opt("nextn.shared_head_head", il)
     made = ops.mul_mat(b.head_matrix() if own is None else own, cur, "result_output")
     scale = b.opt("output", None, "scale") if own is None else b.opt("nextn.shared_head_head", il, "scale")
     made = made if scale is None else ops.mul(made, scale, "result_output")
+    made = ops.scale(made, "result_output") if scaled else made
     made.is_output = True
     b.expand(made)
 

@@ -51,6 +51,7 @@ class Options(TypedDict, total=False):
     out: str | None
     in_heads: bool
     rotated_first: bool
+    flat_values: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Manner:
 
     Without `positions` nothing is rotated. `q` is Q where it was made before, `factors` those of the rotation, `scale` a factor of each
     token's Q. Without `out` what heads give is not projected. `in_heads` has Q taken apart from rows of heads, `rotated_first` has K
-    start with its rotated part where it is made for each head.
+    start with its rotated part where it is made for each head, `flat_values` has V in one row a token there.
     """
 
     positions: Tensor | None
@@ -69,6 +70,7 @@ class Manner:
     out: str | None = "attn_output"
     in_heads: bool = False
     rotated_first: bool = False
+    flat_values: bool = False
 
     def rotated(self, cur: Tensor, label: str) -> Tensor:
         """Give rows with their positions rotated in."""
@@ -147,7 +149,9 @@ def expanded(b: Builder, given: AttentionInput, rows: Latent, il: int, heads: He
     row = row_size(both.type, heads.plain + heads.value)
     plain = ops.view_3d(both, heads.plain, heads.count, n, row, row * heads.count, "k_nope_view")
     v = ops.cont(ops.view_3d(both, heads.value, heads.count, n, row, row * heads.count, "Vcur_view"), name="Vcur_cont")
+    if manner.flat_values:
+        v = ops.view_2d(v, heads.value * heads.count, n, row_size(v.type, heads.value * heads.count))
     q = manner.scaled(manner.rotated(rows.q, "Qcur"))
     rotated = ops.repeat(rows.rotated_key, heads.rotated, heads.count, n)
     k = ops.concat(*((rotated, plain) if manner.rotated_first else (plain, rotated)), 0, "Kcur")
-    return attend(b, given, q, k, v, il, out=manner.out)
+    return attend(b, given, q, k, v, il, out=manner.out, head_v=heads.value)

@@ -180,18 +180,18 @@ def _block(run: Run, inp: Tensor, il: int) -> Tensor:
     last = il == b.n_layer - 1
     read = b.norm(inp, "attn_norm", il, kind=run.norm) if b.opt("attn_norm", il) is not None else inp
     logits = b.linear("ffn_gate_inp", inp, il, "ffn_moe_logits") if traits.routes_block_input else None
-    cur, residual = _attention(run, read, il), inp
+    cur, residual = attention(run, read, il), inp
     if last and traits.crops == "attention":
         cur, residual, read = run.rows(cur), run.rows(residual), run.rows(read)
         logits = None if logits is None else run.rows(logits)
     if traits.parallel:
-        return ops.add(ops.add(_feed_forward(run, read, il, logits), residual), cur, "l_out")
+        return ops.add(ops.add(feed_forward_part(run, read, il, logits), residual), cur, "l_out")
     if traits.ffn_norm != "post_attention_norm":
         cur = norm_if_any(b, cur, "post_attention_norm", il)
     if last and traits.crops == "norm":
         cur, residual = run.rows(cur), run.rows(residual)
     after = ops.add(_residual(b, cur), residual, "ffn_inp")
-    cur = _feed_forward(run, norm_if_any(b, after, traits.ffn_norm, il), il, logits)
+    cur = feed_forward_part(run, norm_if_any(b, after, traits.ffn_norm, il), il, logits)
     cur = norm_if_any(b, cur, "post_ffw_norm", il)
     return ops.add(_residual(b, cur), after, "l_out")
 
@@ -205,10 +205,11 @@ def _residual(b: Builder, cur: Tensor) -> Tensor:
     return ops.scale(cur) if b.real("residual_scale") else cur
 
 
-def _attention(run: Run, read: Tensor, il: int) -> Tensor:
+def attention(run: Run, read: Tensor, il: int) -> Tensor:
+    """The attention part of a block; that of a draft head always rotates by position."""
     b, traits = run.b, run.traits
     q, k, v = _qkv(run, read, il)
-    if traits.rotates is None or traits.rotates(b, il):
+    if traits.rotates is None or il >= b.n_layer or traits.rotates(b, il):
         factors = rope_factors(b, il) if traits.factors_in_windows or il not in b.windowed else None
         q, k = ops.rope(q, run.positions, factors, "Qcur"), ops.rope(k, run.positions, factors, "Kcur")
         if traits.norms_rotated and b.number("expert_count", 0) != WIDE_LLAMA4:
@@ -262,7 +263,8 @@ def _gated(b: Builder, cur: Tensor, read: Tensor, il: int) -> Tensor:
     return ops.reshape(split, width, n, name="attn_gated")
 
 
-def _feed_forward(run: Run, cur: Tensor, il: int, logits: Tensor | None) -> Tensor:
+def feed_forward_part(run: Run, cur: Tensor, il: int, logits: Tensor | None = None) -> Tensor:
+    """The feed-forward part of a block: dense, or a mixture of experts with what is always added to it."""
     b, traits = run.b, run.traits
     if b.opt("ffn_gate_inp", il) is None:
         return feed_forward.dense(b, cur, il, gate=traits.gate, clamped=_limit(run, "swiglu_clamp_shexp", il))
