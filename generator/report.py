@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from generator.catalog import Catalog
 from generator.errors import InputError, RefusedSettings
 from generator.memory.architectures import layers_of
 from generator.memory.budget import Policy, Pool, clears_by, fits
 from generator.memory.compute import attention_scores, declared_reserve
-from generator.memory.context import Context, context_of
+from generator.memory.context import CELL_PADDING, Context, context_of
 from generator.memory.flags import begins_command, command_of, split_words
+from generator.memory.host import host_need
 from generator.memory.ladder import Caches, Rung
 from generator.memory.model import Model
 from generator.memory.overrides import EXPERTS, Override
-from generator.memory.placement import place
+from generator.memory.placement import HOST, place
 from generator.memory.plan import Device, Plan, caches_bytes, draft_of, make_plan
 from generator.memory.refusals import refuse
+from generator.memory.rows import row_elements
 from generator.memory.settings import Settings, flags_of_recipe, parse_flags
-from generator.planning import is_file, model_of, model_of_lock
+from generator.planning import is_file, model_of, model_of_lock, projector_file
 from generator.quantity import Quantity, largest, shown
 from generator.solve.auto import settled
 from generator.specs import Card
@@ -34,8 +36,10 @@ CUDA_CACHES = frozenset({"f32", "f16", "bf16", "q8_0", "q4_0"})
 """Cache types that a default CUDA build has flash-attention kernels for, K and V alike (ggml/src/ggml-cuda/fattn.cu,
 `ggml_cuda_get_best_fattn_kernel`; the others are compiled with GGML_CUDA_FA_ALL_QUANTS only)."""
 
-FITS, BARELY, TOO_LARGE = "fits", "fits only without other working buffers", "does not fit"
-"""What a verdict says; BARELY where the attention scores leave less than the reserve for everything else."""
+FITS, BARELY, TOO_LARGE = "fits", "fits with nothing in reserve", "does not fit"
+"""What a verdict says; BARELY where a compute buffer larger than the reserve leaves less than the reserve beside it."""
+
+F16_BYTES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class PlanReport:
 
     `pool` is the card's memory (None without a card), `total` what the plan puts on the first device without working
     buffers, under `policy`; `scores` the attention scores there without flash attention, else None; `ladder` the rungs around it.
-    `origin` says what a recipe gave.
+    `origin` says what a recipe gave; `graphs` keeps the compute buffers of rungs whose graph had to be made.
     """
 
     name: str
@@ -56,6 +60,7 @@ class PlanReport:
     scores: Quantity | None
     ladder: tuple[Rung, ...]
     origin: str = ""
+    graphs: dict[tuple[int, int, Caches], Quantity] = field(default_factory=dict)
 
 
 def planned(
@@ -83,8 +88,10 @@ def planned(
         raise InputError(
             "no model is named", remedy="gen plan MODEL/CARD, a GGUF file, or hf://owner/repository/file.gguf; or give -m in the flags"
         )
-    plan = make_plan(model_of(name), settings, gpus=gpus, build=build)
-    return _report(name, plan, Policy(policy or Policy.ENGINE), Catalog.open().card(card) if card else None)
+    found = Catalog.open().card(card) if card else None
+    backend = found.backend if found else None
+    plan = make_plan(model_of(name), settings, gpus=gpus, build=build, backend=backend, projector=projector_file(settings))
+    return _report(name, plan, Policy(policy or Policy.ENGINE), found)
 
 
 def _is_command(source: str) -> bool:
@@ -112,8 +119,10 @@ def _of_recipe(
         settings = parse_flags(words, program)
         origin = f"from the recipe: {shlex.join(_kept(words, flags, program)) or 'no flag'}"
     model = model_of_lock(catalog.lock(recipe.model), recipe.quant)
-    plan = make_plan(model, settings, gpus=gpus, build=build or recipe.build)
-    report = _report("/".join(pair), plan, Policy(policy or recipe.budget.policy), catalog.card(card or recipe.card))
+    found = catalog.card(card or recipe.card)
+    beside = projector_file(settings)
+    plan = make_plan(model, settings, gpus=gpus, build=build or recipe.build, backend=found.backend, projector=beside)
+    report = _report("/".join(pair), plan, Policy(policy or recipe.budget.policy), found)
     return replace(report, origin=origin)
 
 
@@ -150,27 +159,68 @@ def _scores(plan: Plan, context: Context) -> Quantity | None:
     return largest(sizes) if sizes else None
 
 
-def _judged(total: Quantity, scores: Quantity | None, pool: Pool) -> str:
-    """Give the verdict. Scores inside the reserve are part of it; larger ones come on top of it."""
+def _judged(total: Quantity, compute: Quantity, pool: Pool) -> str:
+    """Give the verdict. A compute buffer inside the reserve is part of it; a larger one comes on top of it."""
     if not fits(total, pool):
         return TOO_LARGE
-    if scores is None or scores <= pool.reserve or fits(total + scores, pool):
+    if compute <= pool.reserve or fits(total + compute, pool):
         return FITS
-    return BARELY if total + scores <= pool.usable else TOO_LARGE
+    return BARELY if total + compute <= pool.usable else TOO_LARGE
+
+
+def _working_bytes(plan: Plan) -> Quantity:
+    """Give the compute buffers on the first device: the run's, and a draft head's."""
+    compute = _first(plan).terms.compute
+    return compute + plan.draft.buffers[0].size if plan.draft is not None and plan.draft.buffers else compute
+
+
+def _first(plan: Plan) -> Device:
+    """Give the device that a card stands for: the first, or the host where there is none."""
+    return (plan.gpus or (plan.host,))[0]
 
 
 def _rung_fits(report: PlanReport, rung: Rung, pool: Pool) -> bool:
+    if not fits(rung.total, pool):
+        return False
+    if _at_most(report.plan, rung) <= int(pool.reserve):
+        return True
+    return _judged(rung.total, _compute_of(report, rung), pool) == FITS
+
+
+def _at_most(plan: Plan, rung: Rung) -> int:
+    """Give bytes that a rung's compute buffer does not pass, without making its graph.
+
+    A buffer grows no faster than its context, and by the copies of two experts' tensors where experts move to the host; copies in F16
+    of a layer's cache come with another cache type.
+    """
+    model, context = plan.model, max(1, -(-rung.n_ctx // max(int(plan.context.asked), 1)))
+    staged = 2 * max((int(tensor.size) for tensor in model.experts()), default=0)
+    cells = rung.n_ctx + CELL_PADDING
+    rows = max(
+        (int(row_elements(model, block, part)) for block in layers_of(model).attention.blocks for part in ("key", "value")), default=0
+    )
+    return int(_working_bytes(plan)) * context + staged + 2 * cells * rows * F16_BYTES
+
+
+def _compute_of(report: PlanReport, rung: Rung) -> Quantity:
+    """Give a rung's compute buffer, from its graph."""
     plan = report.plan
-    scores = _scores(plan, context_of(plan.model, replace(plan.settings, n_ctx=rung.n_ctx)))
-    return _judged(rung.total, scores, pool) == FITS
+    key = (rung.n_cpu_moe, rung.n_ctx, rung.caches)
+    if key not in report.graphs:
+        settings = replace(plan.settings, overrides=tuple(each for each in plan.settings.overrides if each != Override(EXPERTS)))
+        settings = replace(settings.with_n_cpu_moe(rung.n_cpu_moe), n_ctx=rung.n_ctx, type_k=rung.caches[0], type_v=rung.caches[1])
+        report.graphs[key] = _working_bytes(make_plan(plan.model, settings, gpus=1, build=plan.build, backend=plan.backend))
+    return report.graphs[key]
 
 
 def _on_card(plan: Plan, policy: Policy) -> Quantity:
     """Give weights, caches and state on the first device, with the input embedding where the policy counts it."""
-    terms = (plan.gpus or (plan.host,))[0].terms
+    terms = _first(plan).terms
     total = terms.weights + terms.kv + terms.recurrent
     if plan.draft is not None:
         total = total + (plan.draft.gpus or (plan.draft.host,))[0]
+    if plan.projector is not None and plan.projector.device == (0 if plan.gpus else HOST):
+        total = total + plan.projector.weights
     if not plan.gpus:
         return total
     return total + _input_embedding(plan.model) if policy is Policy.PUBLISHED else total
@@ -261,6 +311,10 @@ def plan_as_text(report: PlanReport) -> Iterator[str]:
         caches = zip((plan.host, *plan.gpus), (plan.draft.host, *plan.draft.gpus), strict=True)
         where = ", ".join(f"{_size(cache)} on {device.name}" for device, cache in caches if int(cache))
         yield f"draft head: its own cache beside the above, {where}"
+        if plan.draft.compute:
+            names = [*(device.name for device in plan.gpus), "host"]
+            sizes = zip(names, plan.draft.buffers, strict=True)
+            yield f"draft head: compute of its own, {', '.join(f'{_size(buffer.size)} on {name}' for name, buffer in sizes)}"
     yield from _notes(report)
     if report.pool is not None and report.card is not None:
         yield ""
@@ -275,9 +329,14 @@ def _notes(report: PlanReport) -> Iterator[str]:
     settings = report.plan.settings
     if report.origin:
         yield report.origin
-    yield "compute on a device is the engine's fitting margin, a reserve not derived here; on the host the graph's inputs alone"
+    yield _working(report.plan)
+    yield from _in_host_memory(report.plan)
+    projector = report.plan.projector
+    if projector is not None:
+        where = "in host memory" if projector.device == HOST else f"on gpu{projector.device}"
+        yield f"the projector's weights beside the table, {_size(projector.weights)} {where}; its own working buffers are not derived here"
     beside = {
-        "the projector": settings.mmproj or settings.mmproj_url,
+        "the projector": report.plan.projector is None and (settings.mmproj or settings.mmproj_url),
         "the draft model": settings.model_draft or settings.hf_repo_draft,
         "adapters": settings.lora,
     }
@@ -288,6 +347,25 @@ def _notes(report: PlanReport) -> Iterator[str]:
         yield "shown as asked; where its margin is not left free, the engine's own fitting chooses other settings (-c, -ngl, --fit off)"
     yield from _counting(report)
     yield from _attention(report)
+
+
+def _working(plan: Plan) -> str:
+    """Say what the compute figures are, and what most of the first device's is."""
+    if plan.unknown_graph is not None:
+        return f"compute is the engine's fitting margin: the header has no '{plan.unknown_graph}', so the graph is not known here"
+    parts = [f"{name} {_size(size)}" for name, size in _first(plan).terms.buffer.largest[:3]]
+    most = f"; on {_first(plan).name} at its fullest {', '.join(parts)}" if parts else ""
+    return f"compute is the largest graph that {plan.program} reserves for{most}"
+
+
+def _in_host_memory(plan: Plan) -> Iterator[str]:
+    """Answer how much RAM a run needs: what it takes from the start, and up to which limits llama-server may add."""
+    need = host_need(plan)
+    yield f"host memory: {_size(need.least)} from the start ({', '.join(f'{name} {_size(size)}' for name, size in need.taken)})"
+    if need.may_add:
+        added = [f"{name} {'without a limit' if size is None else f'up to {_size(size)}'}" for name, size in need.may_add]
+        most = f": {_size(need.most)} at most" if need.most is not None else ""
+        yield f"llama-server may add to it as it runs, {', '.join(added)}{most}"
 
 
 def _counting(report: PlanReport) -> Iterator[str]:
@@ -303,8 +381,8 @@ def _attention(report: PlanReport) -> Iterator[str]:
     """Warn of what attention costs: scores without flash attention, and cache types that CUDA's flash attention does not read."""
     settings, reserve = report.plan.settings, declared_reserve()
     if report.scores is not None:
-        against = "inside" if report.scores <= reserve else "more than"
-        yield f"flash attention is off: attention scores take {_size(report.scores)}, {against} the reserve of {_size(reserve)}"
+        against = "less" if report.scores <= reserve else "more"
+        yield f"flash attention is off: attention scores are {_size(report.scores)} of it, {against} than the reserve of {_size(reserve)}"
     pair = (settings.type_k, settings.type_v)
     on_cuda = (report.card is None or report.card.backend == "cuda") and any(device.kv for device in report.plan.gpus)
     if settings.flash_attn == "off" or not on_cuda or (pair[0] == pair[1] and pair[0] in CUDA_CACHES):
@@ -314,12 +392,15 @@ def _attention(report: PlanReport) -> Iterator[str]:
 
 
 def _verdict(report: PlanReport, card: Card, pool: Pool) -> Iterator[str]:
-    word = _judged(report.total, report.scores, pool)
+    compute = _working_bytes(report.plan)
+    word = _judged(report.total, compute, pool)
     yield f"{card.title}: {word}. {shown(report.total, 'GiB', 3)} under policy '{report.policy}', ceiling {shown(pool.ceiling, 'GiB', 3)}"
     left = _left(report.total, pool.ceiling)
     yield f"  ({shown(pool.usable, 'GiB', 1)} usable, {shown(pool.reserve, 'MiB', 0)} reserved), {left}"
-    if report.scores is not None and report.scores > pool.reserve:
-        yield f"  with the attention scores, of all that is usable: {_left(report.total + report.scores, pool.usable)}"
+    if compute <= pool.reserve:
+        yield f"  compute, {_size(compute)}, is inside the reserve"
+    else:
+        yield f"  with compute, {_size(compute)}, of all that is usable: {_left(report.total + compute, pool.usable)}"
 
 
 def _left(total: Quantity, limit: Quantity) -> str:
@@ -331,7 +412,7 @@ def _ladder_lines(report: PlanReport) -> Iterator[str]:
     rows: dict[tuple[int, int], dict[Caches, Rung]] = {}
     for rung in report.ladder:
         rows.setdefault((rung.n_cpu_moe, rung.n_ctx), {})[rung.caches] = rung
-    over = ", * over the ceiling" + (" or no room for the attention scores" if report.scores is not None else "")
+    over = ", * over the ceiling, or no room for compute"
     yield f"weights, cache and state on the card, policy '{report.policy}'" + (over if report.pool else "")
     yield f"{'-ncmoe':>7s} {'-c':>9s} " + " ".join(f"{'/'.join(pair):>13s}" for pair in columns)
     own = (_depth(report.plan), int(report.plan.context.asked))
@@ -366,8 +447,10 @@ def plan_as_dict(report: PlanReport) -> dict[str, object]:
         "n_ctx_seq": plan.n_ctx_seq,
         "policy": str(report.policy),
         "devices": [_device(device) for device in (plan.host, *plan.gpus)],
-        "draft": {"kv": plan.draft.kv} if plan.draft else None,
+        "draft": {"kv": plan.draft.kv, "compute": plan.draft.compute} if plan.draft else None,
         "notes": list(_notes(report)),
+        "projector": int(plan.projector.weights) if plan.projector else None,
+        "host_memory": _host_memory(plan),
         "attention_scores": int(report.scores) if report.scores else None,
         "on_card": int(report.total),
         "ladder": [_rung(rung, report) for rung in report.ladder],
@@ -380,10 +463,20 @@ def plan_as_dict(report: PlanReport) -> dict[str, object]:
             "reserve": int(pool.reserve),
             "ceiling": int(pool.ceiling),
             "slack": int(clears_by(report.total, pool)),
-            "verdict": (verdict := _judged(report.total, report.scores, pool)),
+            "verdict": (verdict := _judged(report.total, _working_bytes(report.plan), pool)),
             "fits": verdict == FITS,
         }
     return rows
+
+
+def _host_memory(plan: Plan) -> dict[str, object]:
+    need = host_need(plan)
+    return {
+        "least": int(need.least),
+        "most": None if need.most is None else int(need.most),
+        "taken": {name: int(size) for name, size in need.taken},
+        "may_add": {name: None if size is None else int(size) for name, size in need.may_add},
+    }
 
 
 def _device(device: Device) -> dict[str, object]:

@@ -14,6 +14,7 @@ from generator.guide.ledger import Book
 from generator.guide.marks import Marks, anchor, code, escaped, spelled
 from generator.guide.numbers import Subject
 from generator.guide.pictures import Picture
+from generator.guide.working import working_rows
 from generator.memory.budget import Policy
 from generator.memory.settings import to_arguments
 from generator.solve.auto import Chosen
@@ -95,6 +96,8 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "fallbacks": sources.recipe.fallbacks,
         "fallback_rows": _fallback_rows(sources, subject),
         "scores": sources.recipe.scores,
+        "working": working_rows(subject.plan),
+        "inside_reserve": book["compute.card"] <= book["budget.reserve"],
         "depths": sources.recipe.depths,
         "draft": _draft(sources.recipe),
         "figures": {name: {"alt": picture.alt, "path": f"{sources.card.name}/{name}.svg"} for name, picture in drawn.items()},

@@ -13,8 +13,10 @@ from decimal import Decimal
 from generator.errors import InputError
 from generator.facts import Fact, Facts
 from generator.guide.ledger import Book
+from generator.guide.working import write_working
 from generator.memory import kv_cache, recurrent
 from generator.memory.architectures import layers_of
+from generator.memory.backends import CUDA
 from generator.memory.budget import Policy, Pool, clears_by
 from generator.memory.compute import attention_scores
 from generator.memory.context import CELL_PADDING, context_of
@@ -22,6 +24,7 @@ from generator.memory.host import entry_crossover, prompt_cache_limit
 from generator.memory.ladder import Caches, Rung, experts_up_to, shallowest
 from generator.memory.layers import Layers
 from generator.memory.model import Model
+from generator.memory.plan import Plan, make_plan
 from generator.memory.settings import Settings
 from generator.quantity import BYTE, ONE, TOKEN, Quantity, derived, largest, scalar, total
 from generator.solve.auto import Chosen
@@ -40,7 +43,13 @@ class Subject:
     settings: Settings
     model: Model
     facts: Facts
+    backend: str = CUDA
     chosen: Chosen | None = None
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the recipe's settings on one device of the card's backend."""
+        return make_plan(self.model, self.settings, build=self.recipe.build, backend=self.backend)
 
     @property
     def layers(self) -> Layers:
@@ -90,6 +99,7 @@ def write_numbers(subject: Subject) -> Book:
     _recurrent(book, subject)
     pool = _pool(book, subject)
     _budget(book, subject, pool)
+    write_working(book, subject.plan, pool)
     _ladder(book, subject, pool)
     _fallback(book, subject, pool)
     _chosen(book, subject, pool)

@@ -7,6 +7,7 @@ llama.cpp src/llama-model.cpp (`create_memory`), src/models/<name>.cpp (`load_ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from generator.errors import InputError, UnsupportedArchitecture
@@ -15,7 +16,7 @@ from generator.memory.builds import Build, Builds
 from generator.memory.layers import Cache, Choice, Layers
 from generator.memory.model import Model
 from generator.memory.rows import head_length, is_latent, kv_heads, row_elements
-from generator.memory.states import ROLLING_BACK, compressor_state, state_of
+from generator.memory.states import ROLLING_BACK, compressor_state, dilated_convolution, looked_up_blocks, state_of
 from generator.quantity import ONE, Quantity, Value, largest
 
 DRAFT_BLOCKS_CACHED = Builds(until="v0.5.0")
@@ -52,8 +53,8 @@ def _before(count: Quantity, end: Quantity) -> Choice:
     return Choice.of((count, end), words, lambda values: tuple(range(min(map(_whole, values)))))
 
 
-def _at_intervals(model: Model) -> Choice:
-    interval = model.number("full_attention_interval", 4)
+def _at_intervals(model: Model, default: int) -> Choice:
+    interval = model.number("full_attention_interval", default)
     if not int(interval):
         raise InputError(f"'{model.architecture}.full_attention_interval' is 0", remedy="the header was written wrongly: take another file")
     inputs = (model.loaded_blocks, interval)
@@ -136,7 +137,24 @@ def gated_delta_net(model: Model, _: Build) -> Layers:
     A header may list the blocks of the second kind instead. Source: src/models/qwen35moe.cpp, qwen35.cpp and qwen3next.cpp
     (the default interval is 4; blocks of a draft head are attention only).
     """
-    chosen = _listed(model) if model.has("attention.recurrent_layers") else _at_intervals(model)
+    return _intervals(model, 4)
+
+
+def picking_delta_net(model: Model, _: Build) -> Layers:
+    """The same with an indexer beside each cached block; a block that looks up n-grams has one more state (src/models/qwen4exp.cpp)."""
+    plain = _intervals(model, 4)
+    indexer = Cache(dict.fromkeys(plain.attention.blocks, model.number("attention.indexer.key_length")), None, picks_tokens=True)
+    states = plain.states + tuple(dilated_convolution(model, block) for block in looked_up_blocks(model))
+    return replace(plain, caches=(*plain.caches, indexer), states=states)
+
+
+def lightning(model: Model, _: Build) -> Layers:
+    """The same with states of lightning attention (src/models/minimax-01.cpp: the default interval is 8)."""
+    return _intervals(model, 8)
+
+
+def _intervals(model: Model, default: int) -> Layers:
+    chosen = _listed(model) if model.has("attention.recurrent_layers") else _at_intervals(model, default)
     return _layers(model, chosen, _others(model, chosen))
 
 
@@ -147,6 +165,18 @@ def by_heads(model: Model, _: Build) -> Layers:
     """
     chosen = _with_heads(model, int(model.block_count))
     return _layers(model, chosen, _others(model, chosen))
+
+
+def picking_by_heads(model: Model, _: Build) -> Layers:
+    """The same with an indexer beside each cached block that is marked: its row has a key, a gate and the key of a pool.
+
+    Blocks of a draft head are left out (src/models/glm5-next.cpp; src/llama-memory-hybrid-idx.cpp).
+    """
+    chosen = _with_heads(model, int(model.loaded_blocks))
+    plain = _layers(model, chosen, _others(model, chosen))
+    row = model.number("attention.indexer.key_length") * Quantity.constant(3, ONE, "a key, a gate and the key of a pool")
+    indexer = Cache(dict.fromkeys(_picking(model, chosen.blocks), row), None, picks_tokens=True)
+    return replace(plain, caches=(*plain.caches, indexer))
 
 
 def by_heads_and_width(model: Model, _: Build) -> Layers:
@@ -172,15 +202,25 @@ def _others(model: Model, chosen: Choice) -> list[int]:
 
 
 def indexed(model: Model, _: Build) -> Layers:
-    """A latent cache, and one K row more a block for the indexer that picks tokens (src/llama-kv-cache-dsa.cpp).
-
-    A header that lists `indexer.types` marks the blocks with an indexer of their own (src/models/glm-dsa.cpp).
-    """
+    """A latent cache, and one K row more a block for the indexer that picks tokens (src/llama-kv-cache-dsa.cpp)."""
     chosen = _every(model.loaded_blocks)
-    listed = model.has("attention.indexer.types")
-    picking = [block for block in chosen.blocks if not listed or int(model.per_block("attention.indexer.types", block))]
-    indexer = Cache(dict.fromkeys(picking, model.number("attention.indexer.key_length")), None, picks_tokens=True)
+    indexer = Cache(dict.fromkeys(_picking(model, chosen.blocks), model.number("attention.indexer.key_length")), None, picks_tokens=True)
     return Layers(chosen, (*_caches(model, chosen.blocks), indexer), draft=_caches(model, _draft_blocks(model)))
+
+
+SHARING_CONTEXT = 1048576
+"""Trained context from which on GLM 5 shares indexers where the header does not list them: those of 5.2."""
+
+
+def _picking(model: Model, blocks: Iterable[int]) -> list[int]:
+    """Give those of some blocks that have an indexer of their own: those the header lists, else all.
+
+    Of GLM 5.2 those are the first three and every fourth after them; DeepSeek V3.2's are all. Source: src/models/glm-dsa.cpp (`GLM_5_2_DEFAULT_INDEXER_TYPES`).
+    """
+    if model.architecture != "deepseek32" and model.has("attention.indexer.types"):
+        return [block for block in blocks if int(model.per_block("attention.indexer.types", block))]
+    shared = model.architecture == "glm-dsa" and int(model.number("context_length", 0)) >= SHARING_CONTEXT
+    return [block for block in blocks if not shared or block < 2 or block % 4 == 2]
 
 
 FINE, COARSE = 4, 128
@@ -219,7 +259,7 @@ def compressed(model: Model, _: Build) -> Layers:
 _ATTENTION = (
     "llama llama4 deci falcon gpt2 gptj gptneox mpt baichuan starcoder refact bloom stablelm qwen qwen2 qwen2moe qwen2vl qwen3 qwen3moe "
     "qwen3vl qwen3vlmoe phi2 phi3 phimoe plamo plamo3 codeshell orion internlm2 minicpm minicpm3 gemma gemma2 gemma3 gemma3n gemma4 "
-    "starcoder2 maple xverse command-r cohere2 cohere2moe dbrx olmo olmo2 olmoe muse-glimmer openelm arctic deepseek deepseek2 "
+    "starcoder2 maple xverse grok command-r cohere2 cohere2moe dbrx olmo olmo2 olmoe muse-glimmer openelm arctic deepseek deepseek2 "
     "deepseek2-ocr chatglm glm4 glm4moe bitnet jais jais2 nemotron exaone exaone4 exaone-moe granite granitemoe granite_swa chameleon plm "
     "bailingmoe bailingmoe2 dots1 arcee afmoe laguna ernie4_5 ernie4_5-moe hunyuan-moe hunyuan-dense hunyuan_vl hy_v3 smollm3 gpt-oss "
     "smallthinker seed_oss grovemoe apertus minimax-m2 cogvlm pangu-embedded mistral3 mistral4 paddleocr mimo2 step35 spark2_5 maincoder "
@@ -233,6 +273,9 @@ ARCHITECTURES: Mapping[str, Rule] = MappingProxyType(
     {
         **dict.fromkeys(_ATTENTION.split(), attention),
         **dict.fromkeys(("qwen35", "qwen35moe", "qwen3next"), gated_delta_net),
+        "minimax-01": lightning,
+        "qwen4exp": picking_delta_net,
+        "glm5-next": picking_by_heads,
         **dict.fromkeys(("jamba", "granitehybrid", "plamo2", "lfm2", "lfm2moe", "kimi-linear", "kimi-k3", "bailingmoe3"), by_heads),
         **dict.fromkeys(("nemotron_h", "nemotron_h_moe"), by_heads_and_width),
         "falcon-h1": both,

@@ -20,7 +20,10 @@ RECORDED_UNDER_RPC = Builds(since="v0.5.0", until="v0.6.0")
 TAKES_NOTHING_OVER = frozenset({RPC})
 """Backends that never take over an operation whose weights are in host memory (their `offload_op` is missing)."""
 
-VULKAN_BUFFER_RANGE = 4 * 2**30
+STREAMS_WRITTEN_BY_VULKAN = Builds(since="v0.5.0")
+"""Builds whose Vulkan devices write hyper-connections back in one operation."""
+
+VULKAN_BUFFER_RANGE = 4 * 2**30 - 1
 """Bytes of one tensor that a Vulkan device can bind: `maxStorageBufferRange` is a number of 32 bits."""
 
 
@@ -43,6 +46,12 @@ def computes(backend: str, model: Model, tensor: Tensor) -> bool:
         sizes = {96, 128, 256} if backend == CUDA else {128, 256}
         return int(model.number("ssm.state_size")) in sizes and head % 16 == 0
     return backend == CUDA and state == 16 and head == 1 and heads % 128 == 0
+
+
+def unknown_operations(backend: str, build: str | None) -> frozenset[str]:
+    """Give the operations of graphs that no device of a backend computes at a build; a graph does without them where it can."""
+    missing = backend == VULKAN and Build.named(build) not in STREAMS_WRITTEN_BY_VULKAN
+    return frozenset({"DSV4_HC_POST"}) if missing else frozenset()
 
 
 # --- flash attention -------------------------------------------------------------------------------

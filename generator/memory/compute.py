@@ -6,12 +6,8 @@ for the whole context and a full micro-batch, src/llama-context.cpp `sched_reser
 
 from __future__ import annotations
 
-from generator.memory.context import Context
-from generator.memory.kv_cache import cells_of
-from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
-from generator.memory.settings import Settings
-from generator.quantity import BYTE, TOKEN, Quantity, total
+from generator.quantity import BYTE, TOKEN, Quantity
 
 F16_BYTES = 2
 F32_BYTES = 4

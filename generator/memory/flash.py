@@ -7,6 +7,8 @@ Source: llama.cpp src/llama-context.cpp, `resolve_fused_ops`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from generator.memory.backends import attends
 from generator.memory.layers import Layers
 from generator.memory.model import Model
@@ -14,6 +16,14 @@ from generator.memory.placement import HOST, Placement
 from generator.memory.rows import head_length, is_latent, kv_heads
 from generator.memory.settings import Settings
 from generator.memory.windows import windowed_blocks
+
+INCAPABLE = frozenset({"grok"})
+"""Architectures that never attend with flash attention (src/llama-context.cpp, `llama_init_from_model`)."""
+
+
+def settled(model: Model, settings: Settings) -> Settings:
+    """Give the settings with flash attention switched off where the engine does so whatever is asked."""
+    return replace(settings, flash_attn="off") if model.architecture in INCAPABLE else settings
 
 
 def is_on(model: Model, layers: Layers, settings: Settings, placement: Placement, backend: str) -> bool:

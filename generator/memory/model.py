@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from generator.errors import InputError
 from generator.gguf.roles import block_of, is_input, is_routed_expert
 from generator.quantity import BYTE, ONE, Fact, Quantity, total
+
+_NOTHING = re.compile(r"(?!)")
+_OWN_HEAD = r"nextn\.(embed_tokens|shared_head_head|shared_head_norm)\."
+
+LOADED_ANYWAY: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        "cohere2moe": re.compile(rf"blk\.\d+\.{_OWN_HEAD}"),
+        "hy_v3": re.compile(rf"blk\.\d+\.(ffn_(?!norm)|exp_probs_b|{_OWN_HEAD})"),
+        "step35": re.compile(rf"blk\.\d+\.(ffn_(?!norm)|exp_probs_b|attn_(gate|q_norm|k_norm)\.|{_OWN_HEAD})"),
+    }
+)
+"""Tensors of a draft head that the engine loads in a run without it too (src/models/<name>.cpp: those it does not pass `mtp_flags`)."""
 
 MAX_BLOCKS = 512
 """LLAMA_MAX_LAYERS, src/llama-hparams.h: the engine loads no file that states more blocks."""
@@ -127,9 +141,10 @@ class Model:
         return total((tensor.size for tensor in tensors), unit=BYTE, words=f"sum of payload bytes, {words}")
 
     def loaded(self, *, draft_head: bool = False) -> tuple[Tensor, ...]:
-        """Give the tensors a run loads: all, without the draft head's blocks unless it is used."""
+        """Give the tensors a run loads: all, without the draft head's blocks unless it is used or the engine loads them anyway."""
         end = int(self.block_count if draft_head else self.loaded_blocks)
-        return tuple(tensor for tensor in self.tensors if tensor.block is None or tensor.block < end)
+        anyway = LOADED_ANYWAY.get(self.architecture, _NOTHING)
+        return tuple(tensor for tensor in self.tensors if tensor.block is None or tensor.block < end or anyway.match(tensor.name))
 
     def experts(self, block: int | None = None) -> tuple[Tensor, ...]:
         """Give the routed expert tensors, of one block or of all."""

@@ -29,6 +29,9 @@ HOST = -1
 HEAD_BEFORE_INPUT = frozenset({"gemma3n", "gemma4"})
 """Architectures that make a tied output head first, so that the embedding is loaded again whatever the buffers (src/models/gemma4.cpp)."""
 
+HEAD_IS_INPUT = frozenset({"bitnet"})
+"""Architectures whose head is the embedding itself, in host memory (src/models/bitnet.cpp)."""
+
 FIRST_LAYER = frozenset(
     {"token_embd_norm", "per_layer_model_proj", "per_layer_proj_norm", "rope_freqs", "rope_factors_long", "rope_factors_short"}
 )
@@ -104,7 +107,7 @@ def _placed(
         else:
             yield Placed(tensor, HOST if tensor.is_input else output)
     tied = model.named("token_embd.weight") if model.tied_embedding else None
-    if tied is None:
+    if tied is None or model.architecture in HEAD_IS_INPUT:
         return
     buffer_type = buffer_type_of(tied.name, settings.overrides)
     if model.architecture in HEAD_BEFORE_INPUT:
@@ -123,7 +126,7 @@ def _devices_used(settings: Settings, gpus: int) -> tuple[int, ...]:
     """Give the devices that layers may go to, in their order: those of -dev, or all, and of these the one of -mg with -sm none."""
     used = tuple(range(gpus))
     if settings.devices:
-        used = () if settings.devices == ("none",) else tuple(_device(name, gpus) for name in settings.devices)
+        used = () if settings.devices == ("none",) else tuple(device_named(name, gpus) for name in settings.devices)
     if settings.split_mode == "none" and used:
         if settings.main_gpu >= len(used):
             raise RefusedSettings(
@@ -179,7 +182,7 @@ def _single(value: float) -> float:
     return rounded
 
 
-def _device(name: str, gpus: int) -> int:
+def device_named(name: str, gpus: int) -> int:
     """Give the index of a device named by -dev."""
     match = _DEVICE.fullmatch(name)
     index = int(match[1] or 0) if match else gpus

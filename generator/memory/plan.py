@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from generator.memory import kv_cache, recurrent
 from generator.memory.architectures import layers_of
 from generator.memory.backends import backend_of
 from generator.memory.compute import declared_reserve
 from generator.memory.context import Context, context_of
-from generator.memory.flash import is_on
-from generator.memory.graph.buffers import compute_buffers
+from generator.memory.flash import is_on, settled
+from generator.memory.graph.allocate import Peak
+from generator.memory.graph.buffers import Engine, compute_buffers, draft_buffers
 from generator.memory.graph.builder import UnknownGraphError
-from generator.memory.graph.terms import peak_bytes
+from generator.memory.graph.terms import Buffer, buffer_of
 from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
 from generator.memory.placement import HOST, Placement, place
+from generator.memory.projector import Projector, projector_of
 from generator.memory.refusals import refuse, refuse_cache
 from generator.memory.settings import Settings
 from generator.quantity import BYTE, Quantity, total
@@ -23,12 +26,17 @@ from generator.quantity import BYTE, Quantity, total
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """One device's memory as quantities in bytes, each with its derivation."""
+    """One device's memory as quantities in bytes, each with its derivation; `buffer` is what `compute` consists of."""
 
     weights: Quantity
     kv: Quantity
     recurrent: Quantity
-    compute: Quantity
+    buffer: Buffer
+
+    @property
+    def compute(self) -> Quantity:
+        """The compute buffer."""
+        return self.buffer.size
 
     @property
     def total(self) -> Quantity:
@@ -74,18 +82,25 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The context of a draft head: its own cache, on the host and on each device.
+    """The context of a draft head: its own cache, on the host and on each device, and its own compute buffers.
 
-    Its block is among the plan's weights, its copies of the recurrent state among the plan's state.
+    Its block is among the plan's weights, its copies of the recurrent state among the plan's state. `buffers` are those of the devices
+    in order, the host's last; none where the head's graph is not known.
     """
 
     host: Quantity
     gpus: tuple[Quantity, ...]
+    buffers: tuple[Buffer, ...] = ()
 
     @property
     def kv(self) -> int:
         """Bytes of the cache, wherever it is."""
         return sum(int(part) for part in (self.host, *self.gpus))
+
+    @property
+    def compute(self) -> int:
+        """Bytes of the compute buffers, wherever they are."""
+        return sum(int(buffer.size) for buffer in self.buffers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +108,7 @@ class Plan:
     """What a run would allocate: the host, each GPU in order, and the draft context where one is asked for.
 
     `n_ctx` are the cells of all streams, `n_ctx_seq` those one sequence can use. `unknown_graph` names the tensor without which a graph
-    cannot be made for the header; the engine's margin then stands for compute.
+    cannot be made for the header; the engine's margin then stands for compute. `projector` is a second file, in no device's terms.
     """
 
     model: Model
@@ -107,6 +122,7 @@ class Plan:
     gpus: tuple[Device, ...]
     draft: Draft | None
     unknown_graph: str | None = None
+    projector: Projector | None = None
 
     @property
     def n_ctx(self) -> int:
@@ -119,38 +135,63 @@ class Plan:
         return int(self.context.cells)
 
 
-def make_plan(model: Model, settings: Settings, *, gpus: int = 1, build: str | None = None, backend: str | None = None) -> Plan:
+def make_plan(
+    model: Model,
+    settings: Settings,
+    *,
+    gpus: int = 1,
+    build: str | None = None,
+    backend: str | None = None,
+    projector: Model | None = None,
+) -> Plan:
     """Give the plan of a run at a build on devices of a backend. Raises RefusedSettings and UnsupportedArchitecture."""
     backend = backend or backend_of(build)
     layers = layers_of(model, build)
+    settings = settled(model, settings)
     refuse(model, settings)
     context = context_of(model, settings)
     refuse_cache(layers, settings, context, backend if gpus else None)
     placement = place(model, settings, gpus, draft_head=settings.loads_draft_head, backend=backend)
     flash = is_on(model, layers, settings, placement, backend)
-    compute, unknown = _compute(model, layers, context, settings, placement, gpus, backend, flash=flash)
+    engine = Engine(build, backend, gpus)
+    compute, unknown = _compute(model, layers, context, settings, placement, engine, flash=flash)
     host = Device("host", _terms(settings, layers, context, placement, HOST, compute[gpus]))
     devices = tuple(Device(f"gpu{index}", _terms(settings, layers, context, placement, index, compute[index])) for index in range(gpus))
     draft = draft_of(layers, settings, context, placement, gpus)
-    return Plan(model, settings, settings.program, build, backend, context, placement, host, devices, draft, unknown)
+    if draft is not None:
+        draft = replace(draft, buffers=_draft_compute(model, layers, context, settings, placement, engine, flash=flash))
+    beside = None if projector is None else projector_of(projector, settings, gpus)
+    return Plan(model, settings, settings.program, build, backend, context, placement, host, devices, draft, unknown, beside)
 
 
 def _compute(
-    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int, backend: str, *, flash: bool
-) -> tuple[list[Quantity], str | None]:
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
+) -> tuple[tuple[Buffer, ...], str | None]:
     """Give the compute buffer of each device, the host's last, and the tensor that a graph would need and the header does not have."""
-    words = [
-        *(f"what device {index}'s buffer holds at its fullest" for index in range(gpus)),
-        "what the host's buffer holds at its fullest",
-    ]
     try:
-        peaks = compute_buffers(model, layers, context, settings, placement, gpus, backend, flash=flash)
+        peaks = compute_buffers(model, layers, context, settings, placement, engine, flash=flash)
     except UnknownGraphError as error:
-        return [declared_reserve()] * gpus + [Quantity.constant(0, BYTE, "not known")], str(error)
-    return [peak_bytes(peak, model, text) for peak, text in zip(peaks, words, strict=True)], None
+        return (*[Buffer(declared_reserve())] * engine.gpus, Buffer(Quantity.constant(0, BYTE, "not known"))), str(error)
+    return _buffers(peaks, model), None
 
 
-def _terms(settings: Settings, layers: Layers, context: Context, placement: Placement, device: int, compute: Quantity) -> Terms:
+def _draft_compute(
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
+) -> tuple[Buffer, ...]:
+    """Give the same for the context of a draft head; nothing where its graph is not known."""
+    try:
+        return _buffers(draft_buffers(model, layers, context, settings, placement, engine, flash=flash), model)
+    except UnknownGraphError:
+        return ()
+
+
+def _buffers(peaks: Sequence[Peak], model: Model) -> tuple[Buffer, ...]:
+    """Give the buffers of peaks, the last of which is the host's."""
+    where = [*(f"device {index}'s" for index in range(len(peaks) - 1)), "the host's"]
+    return tuple(buffer_of(peak, model, f"what {whose} buffer holds at its fullest") for peak, whose in zip(peaks, where, strict=True))
+
+
+def _terms(settings: Settings, layers: Layers, context: Context, placement: Placement, device: int, compute: Buffer) -> Terms:
     """Give one device's terms: a block's cache and state are where the block is, on the host with --no-kv-offload."""
     words = "in host memory" if device == HOST else f"on device {device}"
     cache = caches_bytes(layers.caches, (settings.type_k, settings.type_v), settings, context, placement, device)

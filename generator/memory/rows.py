@@ -8,6 +8,9 @@ from __future__ import annotations
 from generator.memory.model import Model
 from generator.quantity import ONE, Quantity
 
+READS_LENGTHS_ITSELF = "plamo2"
+"""The architecture whose lengths of heads are the header's even where block 0 has no heads (src/models/plamo2.cpp)."""
+
 
 def head_length(model: Model, part: str, *, windowed: bool = False) -> Quantity:
     """Give the elements of one head's `key` or `value` (the header's, else the embedding shared out over the heads).
@@ -17,10 +20,11 @@ def head_length(model: Model, part: str, *, windowed: bool = False) -> Quantity:
     if windowed and model.has(f"attention.{part}_length_swa"):
         return model.number(f"attention.{part}_length_swa")
     heads = model.per_block("attention.head_count", 0) if model.has("attention.head_count") else None
-    if heads is None or not int(heads):
-        return Quantity.constant(0, ONE, "no attention heads")
-    if model.has(f"attention.{part}_length"):
+    some = heads is not None and int(heads) > 0
+    if model.has(f"attention.{part}_length") and (some or model.architecture == READS_LENGTHS_ITSELF):
         return model.number(f"attention.{part}_length")
+    if heads is None or not some:
+        return Quantity.constant(0, ONE, "no attention heads")
     return model.number("embedding_length") / heads
 
 

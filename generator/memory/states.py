@@ -7,12 +7,18 @@ from __future__ import annotations
 
 from generator.memory.layers import RecurrentState
 from generator.memory.model import Model
+from generator.memory.rows import head_length
 from generator.quantity import ONE, Quantity
 
 NOTHING = Quantity.constant(0, ONE)
 _ONE = Quantity.constant(1, ONE)
 
-ROLLING_BACK = frozenset({"bailingmoe3", "deepseek4", "kimi-k3", "lfm2", "lfm2moe", "nemotron_h", "nemotron_h_moe", "qwen35", "qwen35moe"})
+ROLLING_BACK = frozenset(
+    {
+        *("bailingmoe3", "deepseek4", "glm5-next", "kimi-k3", "lfm2", "lfm2moe", "nemotron_h", "nemotron_h_moe"),
+        *("qwen35", "qwen35moe", "qwen4exp"),
+    }
+)
 """Architectures whose state can be taken back after a rejected draft (src/llama-arch.cpp, `llm_arch_supports_rs_rollback`)."""
 
 
@@ -26,6 +32,8 @@ def state_of(model: Model, blocks: tuple[int, ...]) -> tuple[RecurrentState, ...
         return (_short_convolution(model, blocks),)
     if model.has("kda.head_dim"):
         return (_delta_attention(model, blocks),)
+    if not model.has("ssm.conv_kernel"):
+        return (_lightning(model, blocks),)
     return (_selective(model, blocks),)
 
 
@@ -47,6 +55,12 @@ def _delta_attention(model: Model, blocks: tuple[int, ...]) -> RecurrentState:
     return RecurrentState(blocks, r=(kernel - _ONE) * heads * head * 3, s=head * head * heads)
 
 
+def _lightning(model: Model, blocks: tuple[int, ...]) -> RecurrentState:
+    """Lightning attention: a square matrix a head, and no convolution."""
+    head = head_length(model, "key")
+    return RecurrentState(blocks, r=NOTHING, s=head * head * model.per_block("attention.head_count", 0))
+
+
 def _selective(model: Model, blocks: tuple[int, ...]) -> RecurrentState:
     """Mamba and gated delta net share the formula; Mamba-1 states no groups."""
     conv = model.number("ssm.conv_kernel")
@@ -54,6 +68,18 @@ def _selective(model: Model, blocks: tuple[int, ...]) -> RecurrentState:
     state = model.number("ssm.state_size")
     groups = model.number("ssm.group_count", 0)
     return RecurrentState(blocks, r=(conv - _ONE) * (inner + groups * state * 2), s=state * inner)
+
+
+def looked_up_blocks(model: Model) -> tuple[int, ...]:
+    """Give the blocks that look up n-grams of tokens (`ple.layers`)."""
+    listed = model.raw("ple.layers") if model.has("ple.layers") else ()
+    return tuple(block for block in listed if isinstance(block, int)) if isinstance(listed, list | tuple) else ()
+
+
+def dilated_convolution(model: Model, block: int) -> RecurrentState:
+    """The inputs of the convolution after looked-up n-grams, which skips tokens (src/llama-hparams.cpp, `ple_conv_state`)."""
+    steps = (model.number("ple.conv_kernel") - _ONE) * model.number("ple.ngram_size")
+    return RecurrentState((block,), r=steps * model.number("hyper_connection.count") * model.number("embedding_length"), s=NOTHING)
 
 
 def compressor_state(blocks: tuple[int, ...], rows: int, width: Quantity) -> RecurrentState:

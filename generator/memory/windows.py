@@ -79,9 +79,9 @@ def windowed_blocks(model: Model) -> frozenset[int]:
     if window_of(model) is None:
         return frozenset()
     rule = ARCHITECTURES[model.architecture]
-    listed = model.has(PATTERN) and isinstance(model.raw(PATTERN), list | tuple)
-    if listed or rule.period is None:
-        return frozenset(block for block in range(int(model.block_count)) if int(model.per_block(PATTERN, block)))
+    listed = model.raw(PATTERN) if rule.period is None or model.has(PATTERN) else 0
+    if isinstance(listed, list | tuple):
+        return frozenset(block for block in range(min(int(model.block_count), len(listed))) if int(model.per_block(PATTERN, block)))
     period = int(model.number(PATTERN, rule.period))
     dense = 0 if rule.dense_first else period - 1
     return frozenset(block for block in range(int(model.loaded_blocks)) if not period or block % period != dense)

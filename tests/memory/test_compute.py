@@ -2,10 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from generator.memory.architectures import layers_of
-from generator.memory.compute import attention_scores, declared_reserve, graph_inputs
-from generator.memory.context import context_of
-from generator.memory.settings import parse_flags
+from generator.memory.compute import attention_scores, declared_reserve
 from generator.quantity import ONE, TOKEN, Quantity, UnitError, shown
 from tests.memory.models import apodex, dense
 
@@ -32,20 +29,3 @@ def test_scores_take_tokens_not_counts() -> None:
 
 def test_the_reserve_is_the_engines_own_margin() -> None:
     assert shown(declared_reserve(), "MiB") == "1,024 MiB"
-
-
-@pytest.mark.parametrize(
-    ("flags", "masks", "indices"),
-    [
-        ("-np 1 -c 1000 -ub 512 -fa on", 512 * 1024 * 2, 0),
-        ("-np 1 -c 1000 -ub 512 -fa off", 512 * 1024 * 4, 512 * 64 * 8),  # V rows of 2 heads of 32
-        ("-np 4 -c 1000 -ub 512 -fa on", 512 * 256 * 2, 0),  # each token sees its own stream
-        ("-np 3 -c 4096 -ub 512 -fa on -kvu", 513 * 4096 * 2, 0),  # in whole shares of three sequences
-    ],
-)
-def test_inputs_are_two_embeddings_a_row_of_the_mask_and_places_of_transposed_values(flags: str, masks: int, indices: int) -> None:
-    model, settings = dense(), parse_flags(flags, "llama-fit-params")
-    context = context_of(model, settings)
-    given = graph_inputs(model, layers_of(model), context, settings)
-    tokens = 513 if "-np 3" in flags else 512
-    assert int(given) == given.recomputed() == tokens * 256 * 8 + masks + indices

@@ -46,7 +46,7 @@ class Arena:
         return address
 
     def give_back(self, address: int, size: int) -> None:
-        """Free `size` padded bytes, and join the gap with its neighbours."""
+        """Free `size` padded bytes, and join the gap with its neighbours. Gaps of no bytes, left by tensors of none, may lie within."""
         gaps = self.gaps
         for index, gap in enumerate(gaps):
             if gap[0] + gap[1] == address:
@@ -57,10 +57,8 @@ class Arena:
             if address + size == gap[0]:
                 gap[0], gap[1] = address, gap[1] + size
                 return
-            if gap[0] > address:
-                gaps.insert(index, [address, size])
-                return
-        gaps.append([address, size])
+        place = next((index for index, gap in enumerate(gaps) if gap[0] >= address), len(gaps))
+        gaps.insert(place, [address, size])
 
 
 @dataclass(slots=True)

@@ -24,16 +24,23 @@ class AttentionInput:
     v_rotation: Tensor | None
 
 
-def attention_input(b: Builder, cache: CacheView, *, values: bool = True, mask_flash: bool | None = None) -> AttentionInput:
+def attention_input(
+    b: Builder, cache: CacheView, *, values: bool = True, mask_flash: bool | None = None, rotated: bool = True
+) -> AttentionInput:
     """Make the inputs of one cache (`build_attn_inp_kv`); without `values` those of a cache of K alone, which is not rotated."""
     n, flash = b.n_tokens, b.batch.flash if mask_flash is None else mask_flash
     k_idxs = b.input("attn_inp_k_idxs", "I64", n)
     v_idxs = None
     if values:
         v_idxs = b.input("attn_inp_v_idxs", "I64", n * cache.widest_value if cache.transposed else n)
-    mask = b.input("attn_inp_kq_mask", "F16" if flash else "F32", cache.cells, n // cache.streams, 1, cache.streams)
+    in_f32 = b.batch.masks_in_f32 or not flash
+    mask = b.input(
+        "attn_inp_kq_mask", "F32" if in_f32 else "F16", cache.cells, n if cache.streams == 1 else n // cache.streams, 1, cache.streams
+    )
+    if flash and in_f32:
+        mask = ops.cast(mask, "F16", "attn_inp_kq_mask")
     rotations = [
-        b.input(f"attn_inp_{part}_rot", "F32", size, size) if size else None
+        b.input(f"attn_inp_{part}_rot", "F32", size, size) if size and rotated else None
         for part, size in (("k", cache.rotates_keys if values else 0), ("v", cache.rotates_values if values else 0))
     ]
     return AttentionInput(cache, k_idxs, v_idxs, mask, *rotations)
@@ -127,7 +134,7 @@ def attend(
         head_k, heads = k.ne[0], k.ne[1]
     if v is not None and cache.values is not None:
         b.expand(write_v(b, given, v, il))
-    if v is not None:
+    if v is not None and head_v is None:
         head_v = v.ne[0]
     held_by = il if owner is None else owner
     assert head_k is not None and head_v is not None and heads is not None
@@ -217,7 +224,10 @@ def project(
         if flat:
             rows = [ops.cont(ops.view_2d(qkv, head * heads, n, qkv.nb[1]), name=label) for head, heads, label in sizes]
             return rows[0], rows[1], rows[2]
-        parts = [ops.view_3d(qkv, head, heads, n, row_size(qkv.type, head), qkv.nb[1], label) for head, heads, label in sizes]
+        if b.arch == "openelm":
+            qkv = ops.reshape(qkv, head_q, heads_q + heads_k + heads_v, n, name="wqkv")
+        across = qkv.nb[2 if b.arch == "openelm" else 1]
+        parts = [ops.view_3d(qkv, head, heads, n, row_size(qkv.type, head), across, label) for head, heads, label in sizes]
         return parts[0], parts[1], parts[2]
     made = []
     for name, label, head, heads in (

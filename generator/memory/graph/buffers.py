@@ -7,17 +7,33 @@ that a program reserves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from generator.gguf.types import block
 from generator.memory import backends
+from generator.memory.backends import unknown_operations
+from generator.memory.builds import Build, Builds
 from generator.memory.context import Context
-from generator.memory.graph import delta_nets, latent, state_spaces, windowed
+from generator.memory.graph import (
+    delta_nets,
+    drafts,
+    kimi,
+    latent,
+    lightning,
+    picking,
+    pools,
+    state_spaces,
+    support,
+    variants,
+    windowed,
+    windowed_drafts,
+)
 from generator.memory.graph.allocate import Peak, allocate
 from generator.memory.graph.builder import Batch, Builder, CacheView
 from generator.memory.graph.decoder import decoder
 from generator.memory.graph.schedule import COPIES, Devices, schedule
-from generator.memory.graph.tensor import Count, Tensor
+from generator.memory.graph.tensor import Count
 from generator.memory.kv_cache import cells_of
 from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
@@ -29,25 +45,76 @@ from generator.quantity import ONE, TOKEN, Quantity, smallest
 ALIGNMENT = 128
 """Bytes to which a device aligns a tensor (ggml/src/ggml-cuda/ggml-cuda.cu)."""
 
+FORGETS_PLACES = frozenset({"llama-fit-params"})
+"""Programs that measure a graph only: what was to be computed on the host is not (ggml_backend_sched_reserve_size resets that)."""
+
 HOST_ALIGNMENT = 32
 """Bytes to which the host does (ggml/src/ggml-impl.h, TENSOR_ALIGNMENT)."""
 
+OUTPUTS_OF_SLOTS = Builds(since="b9849")
+"""Builds whose llama-server reserves logits for its slots only; b9010 still reserved a whole micro-batch, as logs of both show."""
+
+MASKS_IN_F32 = Builds(until="v0.4.0")
+"""Builds that make masks in F32 and a copy in F16 for flash attention; logs of b9849 show it, the versions from v0.4.0 do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What runs a graph: a build (the newest for None) on so many devices of a backend."""
+
+    build: str | None
+    backend: str
+    gpus: int
+
+
 GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
-    {**windowed.GRAPHS, **latent.GRAPHS, **delta_nets.GRAPHS, **state_spaces.GRAPHS}
+    {
+        **variants.GRAPHS,
+        **windowed.GRAPHS,
+        **latent.GRAPHS,
+        **delta_nets.GRAPHS,
+        **kimi.GRAPHS,
+        **lightning.GRAPHS,
+        **picking.GRAPHS,
+        **pools.GRAPHS,
+        **state_spaces.GRAPHS,
+    }
 )
 """Architectures with a graph of their own; the others are plain decoders."""
 
 
 def compute_buffers(
-    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int, backend: str, *, flash: bool
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
 ) -> list[Peak]:
-    """Give the peak of each device's compute buffer, in the order of devices, the host's last."""
-    builder = _builder(model, layers, context, settings, placement, gpus, flash=flash)
+    """Give the peak of each device's compute buffer, in the order of devices, the host's last. Raises UnknownGraphError."""
+    builder = _builder(model, layers, context, settings, placement, engine, flash=flash)
     GRAPHS.get(model.architecture, decoder)(builder)
+    return _peaks(builder, settings, placement, engine)
+
+
+def draft_buffers(
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
+) -> list[Peak]:
+    """Give the same for the context of the model's own draft head, which keeps no state and one token's logits a sequence.
+
+    Source: common/speculative.cpp, `common_base_params_to_speculative`. Raises UnknownGraphError for a draft head that is not known.
+    """
+    alone = replace(layers, caches=layers.draft, states=(), rolls_back=False)
+    asked = replace(settings, program="llama-server", embedding=False, spec_type=())
+    asked = replace(asked, type_k=settings.type_k_draft, type_v=settings.type_v_draft)
+    builder = _builder(model, alone, context, asked, placement, engine, flash=flash)
+    windowed_drafts.GRAPHS.get(model.architecture, drafts.draft)(builder)
+    return _peaks(builder, asked, placement, engine)
+
+
+def _peaks(builder: Builder, settings: Settings, placement: Placement, engine: Engine) -> list[Peak]:
+    gpus, backend = engine.gpus, engine.backend
     offloads = settings.op_offload and backend not in backends.TAKES_NOTHING_OVER
-    devices = Devices(host=gpus, offloads=offloads, copies=COPIES if works_as_pipeline(settings, placement, gpus) else 1)
+    copies = COPIES if works_as_pipeline(settings, placement, gpus) else 1
+    devices = Devices(gpus, offloads, copies, support.computes(backend, gpus, builder.missing))
     planned = schedule(builder.leafs, builder.nodes, devices)
-    return allocate(planned.leafs, planned.nodes, [*(ALIGNMENT,) * gpus, HOST_ALIGNMENT], _size)
+    alignment = HOST_ALIGNMENT if backend == backends.RPC else ALIGNMENT  # of the far side: a device is the host there
+    return allocate(planned.leafs, planned.nodes, [*(alignment,) * gpus, HOST_ALIGNMENT], support.allocated(backend))
 
 
 def works_as_pipeline(settings: Settings, placement: Placement, gpus: int) -> bool:
@@ -60,13 +127,10 @@ def works_as_pipeline(settings: Settings, placement: Placement, gpus: int) -> bo
     return whole and several and settings.split_mode == "layer" and settings.kv_offload and not settings.overrides
 
 
-def _size(tensor: Tensor) -> int:
-    return tensor.nbytes
-
-
 def _builder(
-    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, gpus: int, *, flash: bool
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
 ) -> Builder:
+    gpus = engine.gpus
     places = [(placed.tensor.name, _index(placed.device, gpus)) for placed in placement.tensors]
     where = dict(reversed(places))  # a tied embedding's own place, before that of its copy for the head
     where["output"] = dict(places).get("token_embd.weight", gpus)
@@ -74,12 +138,14 @@ def _builder(
     def layer_device(il: int) -> int:
         return _index(placement.layer_devices[il], gpus) if settings.kv_offload else gpus
 
-    batch = batch_of(context, settings, layers, flash=flash)
+    batch = batch_of(context, settings, layers, engine, flash=flash)
     made = [cache_view(model, cache, context, settings) for cache in layers.caches]
     views = {block: view for cache, view in zip(layers.caches, made, strict=True) for block in cache.blocks}
     builder = Builder(model, batch, views, where.get, layer_device, lambda il: _index(placement.layer_devices[il], gpus))
     builder.every_cache = tuple(made)
-    builder.attention_device = None if settings.kv_offload else gpus
+    builder.attention_device = gpus if not settings.kv_offload and settings.program not in FORGETS_PLACES else None
+    if any(device != HOST for device in placement.layer_devices):
+        builder.missing = unknown_operations(engine.backend, engine.build)
     return builder
 
 
@@ -87,27 +153,29 @@ def _index(device: int, gpus: int) -> int:
     return gpus if device == HOST else device
 
 
-def batch_of(context: Context, settings: Settings, layers: Layers, *, flash: bool) -> Batch:
+def batch_of(context: Context, settings: Settings, layers: Layers, engine: Engine, *, flash: bool) -> Batch:
     """Give the batch of the worst case: a micro-batch, in whole shares of the sequences, and the outputs that a program reserves.
 
     States have a row a sequence (src/llama-model.cpp, `create_memory`), and copies for a draft where it can be taken back.
     Source: src/llama-context.cpp, `sched_reserve` and `graph_reserve`.
     """
-    asked = smallest([context.total_cells, context.n_ubatch]).without_unit(TOKEN, "one row a token of the micro-batch")
+    whole = context.n_ubatch if context.n_ubatch <= context.total_cells else context.total_cells
+    asked = whole.without_unit(TOKEN, "one row a token of the micro-batch")
     sequences = Count.of(context.sequences)
-    tokens = (asked / context.sequences).rounded_up() * context.sequences
-    outputs = smallest([asked, outputs_of(context, settings)])
+    tokens = asked if sequences == 1 else (asked / context.sequences).rounded_up() * context.sequences
+    outputs = smallest([asked, outputs_of(context, settings, engine.build)])
     unified = int(context.streams) == 1
     rollback = settings.rollback_depth if layers.rolls_back else 0
-    return Batch(Count.of(tokens), sequences, Count.of(outputs), unified, flash, state_rows=sequences, rollback=rollback)
+    plain = Build.named(engine.build) in MASKS_IN_F32
+    return Batch(Count.of(tokens), sequences, Count.of(outputs), unified, flash, plain, state_rows=sequences, rollback=rollback)
 
 
-def outputs_of(context: Context, settings: Settings) -> Quantity:
+def outputs_of(context: Context, settings: Settings, build: str | None) -> Quantity:
     """Give the tokens whose logits a program keeps: llama-server's slots and their drafts, elsewhere a whole batch.
 
     Source: tools/server/server-context.cpp and common/speculative.cpp, `n_outputs_max`; src/llama-context.cpp for 0.
     """
-    if settings.program != "llama-server" or settings.embedding:
+    if settings.program != "llama-server" or settings.embedding or Build.named(build) not in OUTPUTS_OF_SLOTS:
         return context.n_batch.without_unit(TOKEN, "one row of logits a token of the batch")
     drafted = settings.spec_draft_n_max if settings.spec_type else 0
     return context.sequences * Quantity.constant(1 + drafted, ONE, "a token and its draft")

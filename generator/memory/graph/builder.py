@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from generator.memory.graph import ops
-from generator.memory.graph.tensor import NONE, Count, Tensor, given
+from generator.memory.graph.tensor import NONE, Count, Tensor, given, shape, strides
 from generator.memory.model import Model
 from generator.memory.rows import head_length, kv_heads
 from generator.memory.windows import windowed_blocks
@@ -47,7 +47,8 @@ class CacheView:
 class Batch:
     """The worst case that the engine reserves for: tokens of a micro-batch, sequences, and tokens whose logits are kept.
 
-    `state_rows` are the rows of a recurrent state, `rollback` the tokens that a draft can be taken back by.
+    `masks_in_f32` is so in older builds even with flash attention. `state_rows` are the rows of a recurrent state,
+    `rollback` the tokens that a draft can be taken back by.
     """
 
     tokens: int
@@ -55,6 +56,7 @@ class Batch:
     outputs: int
     unified: bool
     flash: bool
+    masks_in_f32: bool
     state_rows: int = 0
     rollback: int = 0
 
@@ -90,7 +92,9 @@ class Builder:
         self.n_layer = int(model.loaded_blocks)
         self.windowed = windowed_blocks(model)
         self.attention_device: int | None = None
+        self.missing: frozenset[str] = frozenset()
         self.soft_caps_scores = False
+        self.embedded: Tensor | None = None
 
     # hyperparameters
 
@@ -153,6 +157,13 @@ class Builder:
         """Give a bias where the file has it."""
         return self.opt(name, il, "bias")
 
+    def shaped(self, name: str, il: int, *ne: int) -> Tensor:
+        """Give a weight that the engine takes in another shape than the file has (`TENSOR_ALLOW_RESHAPE`)."""
+        found = self.w(name, il)
+        found.ne = shape(*ne)
+        found.nb = strides(found.type, found.ne)
+        return found
+
     def _weight(self, full: str) -> Tensor | None:
         row = self._shapes.get(full)
         return None if row is None else self._made(full, row.type, row.shape, self._device_of(full))
@@ -203,21 +214,31 @@ class Builder:
         made.is_input = True
         return made
 
-    def embedding(self) -> Tensor:
-        """Give the embedded tokens (`build_inp_embd`): the host looks them up, and takes embeddings as they come instead."""
-        deepstack = 1 + self.number("n_deepstack_layers", 0)
+    def embedding(self, *, scaled: bool = False) -> Tensor:
+        """Give the embedded tokens (`build_inp_embd`): the host looks them up, and takes embeddings as they come instead.
+
+        `scaled` is for architectures that multiply them by a factor whether the header states one or not.
+        """
+        wide = 1 + self.deepstack_layers()
         embedded = ops.get_rows(self.w("token_embd"), self.input("inp_tokens", "I32", self.n_tokens), "embd")
-        if deepstack > 1:
-            embedded = ops.pad(embedded, self.n_embd * (deepstack - 1))
+        if wide > 1:
+            embedded = ops.pad(embedded, self.n_embd * (wide - 1))
         self.expand(embedded)
-        self.expand(self.input("inp_embd", "F32", self.n_embd * deepstack, self.n_tokens))
-        if deepstack > 1:
+        self.expand(self.input("inp_embd", "F32", self.n_embd * wide, self.n_tokens))
+        if wide > 1:
             embedded = ops.view_2d(embedded, self.n_embd, self.n_tokens, embedded.nb[1])
-        if self.real("embedding_scale"):
+        self.embedded = embedded
+        if scaled or self.real("embedding_scale"):
             if not embedded.is_contiguous:
                 embedded = ops.cont(embedded)
             embedded = ops.scale(embedded, "embd")
         return self.expand(embedded)
+
+    def deepstack_layers(self) -> int:
+        """Give how many more embeddings a token of an image brings, for blocks beyond the first."""
+        mapping = self.model.raw("deepstack_mapping") if self.model.has("deepstack_mapping") else ()
+        mapped = {stream for stream in mapping if stream >= 0} if isinstance(mapping, list | tuple) else set()
+        return self.number("n_deepstack_layers", len(mapped))
 
     def positions(self, each: int = 1) -> Tensor:
         """Give the positions of tokens."""
@@ -268,8 +289,11 @@ class Builder:
         cur = self.norm(cur, "output_norm", kind=norm, label=label)
         self.logits(cur, scaled=scaled)
 
-    def logits(self, cur: Tensor, *, scaled: int = 0, keep_embedding: bool = True) -> None:
-        """The logits of what is given; `scaled` is how many operations of one element follow: a scale, the three of a soft cap, or both."""
+    def logits(self, cur: Tensor, *, scaled: int = 0, keep_embedding: bool = True, after: Callable[[Tensor], Tensor] | None = None) -> None:
+        """The logits of what is given; `scaled` is how many operations of one element follow: a scale, the three of a soft cap, or both.
+
+        `after` is what else becomes of them.
+        """
         cur.is_output = keep_embedding
         made = ops.mul_mat(self.head_matrix(), cur, "result_output")
         bias, scale = self.bias("output"), self.opt("output", None, "scale")
@@ -279,6 +303,8 @@ class Builder:
             made = ops.add(made, bias, "result_output")
         for step in range(scaled):
             made = ops.unary(made, "result_output") if scaled > 1 and step == scaled - 2 else ops.scale(made, "result_output")
+        if after is not None:
+            made = after(made)
         made.is_output = True
         self.expand(made)
 
@@ -286,5 +312,5 @@ class Builder:
 def hadamard(cur: Tensor, rotation: Tensor) -> Tensor:
     """Rows rotated before they are quantised (src/llama-impl.h, `llama_mul_mat_hadamard`)."""
     size = rotation.ne[0]
-    seen = ops.reshape(cur, size, cur.elements // size)
+    seen = (ops.reshape if cur.is_contiguous else ops.cont)(cur, size, cur.elements // size)
     return ops.reshape(ops.mul_mat(rotation, seen), *cur.ne)

@@ -9,47 +9,46 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from generator.memory.graph import feed_forward, ops
-from generator.memory.graph.attention import AttentionInput, attend, attention_input, project_flat
+from generator.memory.graph.attention import AttentionInput, attend, project_flat
 from generator.memory.graph.builder import Builder
+from generator.memory.graph.decoder import Inputs
 from generator.memory.graph.states import StateInput, by_sequence, held_state, read_state, state_widths
 from generator.memory.graph.tensor import Tensor, row_size
 
 # --- parts -----------------------------------------------------------------------------------------
 
 
-def convolved(b: Builder, given: StateInput, mixed: Tensor, il: int) -> Tensor:
-    """The short convolution of Q, K and V together, after the end of the state before; the new end is kept (`build_conv_state`).
+def after_ends(b: Builder, given: StateInput, held: Tensor, rows: Tensor, steps: int, *, copied: bool = False) -> Tensor:
+    """The last `steps` tokens before, kept in a state, and those of a micro-batch, whose end is kept again (`build_conv_state`).
 
-    `mixed` is [channels, tokens of a sequence, sequences]. For a draft that may be taken back, the ends of its last tokens are kept too.
+    `rows` is [channels, tokens of a sequence, sequences]. For a draft that may be taken back, the ends of its last tokens are kept too;
+    they are `copied` before where the state is written from a copy.
     """
-    kernel, channels = b.w("ssm_conv1d", il).ne[:2]
-    sequences = b.batch.sequences
-    held = held_state(b, "r", il, state_widths(b, il)[0])
-    before = ops.reshape(read_state(b, given, held), kernel - 1, channels, sequences)
-    inputs = ops.concat(before, ops.transpose(mixed), 0, "conv_input")
+    channels, sequences = rows.ne[0], b.batch.sequences
+    before = ops.reshape(read_state(b, given, held), steps, channels, sequences)
+    inputs = ops.concat(before, ops.transpose(rows), 0, "conv_input")
     for _ in range(1 + b.batch.rollback):
-        end = ops.view_3d(inputs, kernel - 1, channels, sequences, inputs.nb[1], inputs.nb[2])
-        b.expand(ops.cpy(end, ops.view_2d(held, (kernel - 1) * channels, sequences, held.nb[1])))
+        end = ops.view_3d(inputs, steps, channels, sequences, inputs.nb[1], inputs.nb[2])
+        end = ops.cont(end) if copied else end
+        b.expand(ops.cpy(end, ops.view_2d(held, steps * channels, sequences, held.nb[1])))
     return inputs
 
 
-def delta(b: Builder, held: Tensor, parts: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]) -> Tensor:
-    """A gated delta net of Q, K, V, gate, beta and state, whose new state is kept (`build_recurrent_attn`)."""
-    v, state, keep = parts[2], parts[5], b.batch.rollback > 0
+def delta(b: Builder, held: Tensor, parts: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor], *, flat: bool = False) -> Tensor:
+    """A gated delta net of Q, K, V, gate, beta and state, whose new state is kept (`build_recurrent_attn`), in one run where `flat`."""
+    v, state, copies = parts[2], parts[5], 1 + b.batch.rollback
     length, heads, tokens, sequences = v.ne
-    copies = b.batch.rollback + 1
     made = ops.gated_delta_net(*parts, copies)
-    size = length * length * heads
-    row = row_size(made.type, length * heads)
-    out = ops.view_4d(made, v.ne, row_size(made.type, length), row, row * tokens, name="attn_output")
-    if keep:
+    size, element = length * length * heads, row_size(made.type, 1)
+    row = element * length * heads
+    out = ops.view_4d(made, v.ne, element * length, row, row * tokens, name="attn_output")
+    if copies > 1:
         written = min(tokens, copies)
-        plane = row_size(made.type, size * sequences)
-        new = ops.view_3d(made, size, sequences, written, row_size(made.type, size), plane)
+        new = ops.view_3d(made, size, sequences, written, element * size, element * size * sequences)
         into = ops.view_3d(held, size, sequences, written, held.nb[1], b.batch.state_rows * held.nb[1])
     else:
-        new = ops.view_4d(made, state.ne, *(row_size(made.type, length * part) for part in (1, length, length * heads)), name="new_state")
-        into = ops.view_2d(held, held.ne[0], sequences, held.nb[1])
+        new = ops.view_4d(made, state.ne, element * length, element * length**2, element * size, name="new_state")
+        into = ops.view_1d(held, held.ne[0] * sequences) if flat else ops.view_2d(held, held.ne[0], sequences, held.nb[1])
     b.expand(ops.cpy(new, into))
     return out
 
@@ -66,12 +65,15 @@ def qwen(b: Builder) -> None:
     """Blocks of a gated delta net, every few blocks one of gated attention; dense, or experts with a shared one behind a gate."""
     cur = b.embedding()
     recurrent = StateInput(b)
-    given = attention_input(b, next(iter(b.caches.values())))
-    positions = b.positions(4 if b.model.has("rope.dimension_sections") else 1)
+    inputs = Inputs(b)
+    positions = b.positions(1 if b.arch == "qwen3next" else 4)
     for il in range(b.n_layer):
         residual = cur
         cur = b.expand(b.norm(cur, "attn_norm", il))
-        cur = gated_attention(b, given, cur, positions, il) if il in b.caches else _delta_net(b, recurrent, cur, il)
+        if il in b.caches:
+            cur = gated_attention(b, inputs.of(il), cur, positions, il, reshaped=b.arch == "qwen3next")
+        else:
+            cur = delta_net(b, recurrent, cur, il)
         after = ops.add(cur, residual, "attn_residual")
         cur = ops.add(feed(b, b.norm(after, "post_attention_norm", il), il), after, "l_out")
     cur = b.norm(cur, "output_norm", label="h_nextn")
@@ -79,12 +81,12 @@ def qwen(b: Builder) -> None:
     b.logits(ops.get_rows(cur, b.out_ids(), "result_norm"))
 
 
-def gated_attention(b: Builder, given: AttentionInput, cur: Tensor, positions: Tensor, il: int) -> Tensor:
-    """Attention whose Q comes with a gate for what comes out (`build_layer_attn`)."""
+def gated_attention(b: Builder, given: AttentionInput, cur: Tensor, positions: Tensor, il: int, *, reshaped: bool) -> Tensor:
+    """Attention whose Q comes with a gate for what comes out (`build_layer_attn`); they are taken from heads if `reshaped`."""
     n, heads, heads_kv = b.n_tokens, b.of_block("attention.head_count", il), b.heads_kv(il)
     head = b.head("value", il)
     both, k, v = project_flat(b, cur, il, (head * 2 * heads, head * heads_kv, head * heads_kv))
-    if b.arch == "qwen3next":
+    if reshaped:
         both = ops.reshape(both, head * 2, heads, n)
     length = row_size(both.type, head * 2)
     q, gate = (ops.view_3d(both, head, heads, n, length, length * heads) for _ in range(2))
@@ -96,17 +98,20 @@ def gated_attention(b: Builder, given: AttentionInput, cur: Tensor, positions: T
     return b.linear("attn_output", cur, il)
 
 
-def _delta_net(b: Builder, given: StateInput, cur: Tensor, il: int) -> Tensor:
+def delta_net(b: Builder, given: StateInput, cur: Tensor, il: int) -> Tensor:
     """A gated delta net (`build_layer_attn_linear`)."""
-    head, heads_k, heads = b.number("ssm.state_size"), b.number("ssm.group_count"), b.number("ssm.time_step_rank")
+    heads = b.w("ssm_dt", il, "bias").ne[0]
+    head, heads_k = b.number("ssm.state_size"), b.number("ssm.group_count")
     head_v = b.number("ssm.inner_size") // heads
     mixed, z = _mixed(b, cur, il, head, heads_k, head_v * heads // heads_k)
     beta, alpha = _beta_and_alpha(b, cur, il, heads, heads_k)
     gate = ops.mul(ops.unary(ops.add(alpha, b.w("ssm_dt", il, "bias"))), b.w("ssm_a", il, ""), "gate")
-    inputs = convolved(b, given, mixed, il)
-    held = held_state(b, "s", il, state_widths(b, il)[1])
+    r, s = state_widths(b, il)
+    kernel = b.w("ssm_conv1d", il)
+    inputs = after_ends(b, given, held_state(b, "r", il, r), mixed, kernel.ne[0] - 1, copied=b.arch == "qwen4exp")
+    held = held_state(b, "s", il, s)
     state = ops.reshape(read_state(b, given, held), head_v, head_v, heads, b.batch.sequences)
-    mixed = ops.unary(ops.ssm_conv(inputs, b.w("ssm_conv1d", il)), "conv_output_silu")
+    mixed = ops.unary(ops.ssm_conv(inputs, kernel), "conv_output_silu")
     tokens, sequences = mixed.ne[1:3]
     q, k, v = (
         ops.view_4d(mixed, (length, count, tokens, sequences), row_size(mixed.type, length), mixed.nb[1], mixed.nb[2])

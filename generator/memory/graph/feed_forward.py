@@ -13,8 +13,9 @@ from generator.memory.graph.tensor import Tensor
 def dense(b: Builder, cur: Tensor, il: int, *, suffix: str = "", gate: str = "parallel", steps: int = 1, clamped: bool = False) -> Tensor:
     """A dense feed-forward part, `ffn_up`, `ffn_gate` and `ffn_down` with `suffix` (`build_ffn`).
 
-    `gate` is how its gate is taken: parallel, sequential, or fused into the up matrix. `steps` are the operations of one element in
-    place of a gated unit (one for silu or gelu, two for a squared relu). `clamped` limits both halves of the unit.
+    `gate` is how its gate is taken: parallel, sequential, or fused into the up matrix (as it is where that is twice as wide as the down
+    matrix takes). `steps` are the operations of one element in place of a gated unit (one for silu or gelu, two for a squared relu).
+    `clamped` limits both halves of the unit. A file may have a norm before the down matrix.
     """
     up_name, gate_name, down_name = (f"ffn_{part}{suffix}" for part in ("up", "gate", "down"))
     has_gate = b.opt(gate_name, il) is not None
@@ -29,15 +30,23 @@ def dense(b: Builder, cur: Tensor, il: int, *, suffix: str = "", gate: str = "pa
         made = ops.mul(gated, up, "ffn_swiglu_limited")
     elif has_gate and gate == "parallel":
         made = ops.glu(gated, up, "ffn_glu")
-    elif gate == "fused":
+    elif gate == "fused" or (not has_gate and _is_fused(b, up_name, down_name, il)):
         made = ops.glu(gated, name="ffn_glu")
     else:
         made = gated
         for step in range(steps):
             made = ops.unary(made, "ffn_act") if step == 0 else ops.sqr(made, "ffn_sqr")
-        if b.opt("ffn_act", il, "scales") is not None:
-            made = ops.div(made, b.w_named(f"blk.{il}.ffn_act.scales"), "ffn_act")
+        scales = b.opt("ffn.act", il, "scales")
+        if scales is not None:
+            made = ops.div(made, scales, "ffn_act")
+    if b.opt("ffn_sub_norm", il) is not None:
+        made = b.norm(made, "ffn_sub_norm", il)
     return _with_extras(b, made, down_name, il, "ffn_down") if b.opt(down_name, il) is not None else made
+
+
+def _is_fused(b: Builder, up_name: str, down_name: str, il: int) -> bool:
+    up, down = b.opt(up_name, il), b.opt(down_name, il)
+    return up is not None and down is not None and up.ne[1] == 2 * down.ne[0]
 
 
 def _with_extras(b: Builder, cur: Tensor, name: str, il: int, label: str) -> Tensor:
@@ -69,15 +78,27 @@ def experts(
 
     `gating` is softmax, sigmoid, sqrt_softplus, or softmax_weight for a softmax of the chosen ones only. `normalised` divides the
     weights by their sum, `scaled` multiplies them (by default where the header states a scale other than 1). `unit` is glu, or the
-    operations of one element (one, or two for a squared relu).
+    operations of one element (one, or two for a squared relu), or situ. Where `logits` choose among more experts than there are, each
+    of these stands for a group of them.
     """
     n = cur.ne[1]
     n_embd = cur.ne[0]
-    used = used if used is not None else b.of_block("expert_used_count", il)
+    count = b.w(f"ffn_down{suffix}", il).ne[2]
+    used = used if used is not None else min(count, b.of_block("expert_used_count", il))
     if scaled is None:
         scaled = b.real("expert_weights_scale") not in {0.0, 1.0}
     weights, chosen = route(
-        b, cur, il, gating=gating, normalised=normalised, scaled=scaled, logits=logits, selected=selected, router=router, used=used
+        b,
+        cur,
+        il,
+        gating=gating,
+        normalised=normalised,
+        scaled=scaled,
+        logits=logits,
+        selected=selected,
+        router=router,
+        used=used,
+        count=count,
     )
     cur = ops.reshape(cur, n_embd, 1, n)
     if weight_first:
@@ -106,8 +127,9 @@ def route(
     selected: Tensor | None,
     router: str,
     used: int,
+    count: int,
 ) -> tuple[Tensor, Tensor]:
-    """Give the weights of the chosen experts [1, used, tokens] and who they are [used, tokens]."""
+    """Give the weights of the chosen experts [1, used, tokens] and who of `count` they are [used, tokens]."""
     n = cur.ne[1]
     if logits is None:
         logits = b.linear(router, cur, il, "ffn_moe_logits")
@@ -131,6 +153,8 @@ def route(
         choice = ops.unary(logits, "ffn_moe_probs_biased")
     choice = _within_groups(b, choice)
     chosen = selected if selected is not None else ops.argsort_top_k(choice, used, "ffn_moe_topk")
+    if count != probs.ne[0]:
+        chosen = ops.cast(ops.scale(ops.cast(chosen, "F32")), "I32", "ffn_moe_topk_groups")
     weights = ops.get_rows(ops.reshape(probs, 1, probs.ne[0], n), chosen, "ffn_moe_weights")
     if gating == "softmax_weight":
         weights = ops.soft_max(ops.reshape(weights, used, n), name="ffn_moe_weights_softmax")
@@ -179,8 +203,30 @@ def _expert_units(b: Builder, cur: Tensor, chosen: Tensor, il: int, suffix: str,
             gated = ops.clamp(ops.unary(gated, "ffn_moe_silu"), "ffn_moe_silu_clamped")
             return ops.mul(gated, up, "ffn_moe_swiglu_limited")
         return ops.glu(gated, up, "ffn_moe_glu")
+    if unit == "situ":
+        return situ(gated, up, limited=b.real("activation.situ_linear_beta") > 0)
     made = ops.unary(gated, "ffn_moe_act")
     return ops.sqr(made, "ffn_moe_relu_sqr") if unit == "relu_sqr" else made
+
+
+SMALLEST_LIMIT = 1e-6
+"""A limit of gated units up to this is none (src/llama-graph.cpp)."""
+
+
+def limits(b: Builder, name: str, il: int) -> bool:
+    """Tell whether the header limits a block's gated units, by `swiglu_clamp_exp` or `swiglu_clamp_shexp`."""
+    if not b.model.has(name):
+        return False
+    stated = b.model.raw(name)
+    limit = stated[il] if isinstance(stated, list | tuple) else stated
+    return isinstance(limit, int | float) and limit > SMALLEST_LIMIT
+
+
+def situ(gated: Tensor, up: Tensor, *, limited: bool) -> Tensor:
+    """Kimi K3's unit: a bent gate times its sigmoid, times the other half, which is bent too where `limited` (LLM_FFN_SITU)."""
+    bent = ops.scale(ops.unary(ops.scale(gated)))
+    bent = ops.mul(bent, ops.unary(gated))
+    return ops.mul(bent, ops.scale(ops.unary(ops.scale(up))) if limited else up, "ffn_situ")
 
 
 def _by_expert(b: Builder, cur: Tensor, name: str, chosen: Tensor, il: int, label: str) -> Tensor:

@@ -49,6 +49,7 @@ class Attention:
         self.inputs = Inputs(b)
         end = shared_from(b.model)
         self.end = b.n_layer if end is None else int(end)
+        self.copies_fused = b.arch == "gemma4"
 
     def of(self, read: Tensor, il: int, factors: Tensor | None) -> Tensor:
         """Give what a block's attention makes of what it reads."""
@@ -57,15 +58,25 @@ class Attention:
         fused = b.linear("attn_qkv", read, il, "wqkv") if b.opt("attn_qkv", il) is not None else None
 
         def projected(name: str, count: int, label: str) -> Tensor:
-            made = self._projected(fused, read, name, il, count * head, label)
+            if fused is None:
+                return ops.reshape(b.linear(name, read, il, label), head, count, b.n_tokens)
+            if not (self.copies_fused or il >= self.end):
+                return ops.view_3d(fused, head, count, b.n_tokens, fused.nb[0] * head, fused.nb[1], label)
+            made = ops.cont(ops.view_2d(fused, count * head, b.n_tokens, fused.nb[1]), name=label)
             return ops.reshape(made, head, count, b.n_tokens)
 
         q = b.norm(projected("attn_q", heads, "Qcur"), "attn_q_norm", il, label="Qcur_normed")
         q = ops.rope(q, self.positions, factors, "Qcur_pos")
         if il >= self.end:
             owner = self.end - (2 if il in b.windowed else 1)
-            shared = {"owner": owner, "head_k": head, "head_v": b.head("value", il), "heads": heads_kv}
-            return attend(b, self.inputs.of(owner), q, None, None, il, window_order=True, **shared)
+            return attend(
+                *(b, self.inputs.of(owner), q, None, None, il),
+                owner=owner,
+                head_k=head,
+                head_v=b.head("value", il),
+                heads=heads_kv,
+                window_order=True,
+            )
         given = projected("attn_k", heads_kv, "Kcur")
         if fused is None and b.opt("attn_v", il) is None:
             v = ops.reshape(given.src[0], head, heads_kv, b.n_tokens)
@@ -73,11 +84,6 @@ class Attention:
             v = projected("attn_v", heads_kv, "Vcur")
         k = ops.rope(b.norm(given, "attn_k_norm", il, label="Kcur_normed"), self.positions, factors, "Kcur_pos")
         return attend(b, self.inputs.of(il), q, k, ops.rms_norm(v, "Vcur_normed"), il, window_order=True)
-
-    def _projected(self, fused: Tensor | None, read: Tensor, name: str, il: int, width: int, label: str) -> Tensor:
-        if fused is None:
-            return self.b.linear(name, read, il, label)
-        return ops.cont(ops.view_2d(fused, width, self.b.n_tokens, fused.nb[1]), name=label)
 
 
 # --- gemma4 ----------------------------------------------------------------------------------------
@@ -101,11 +107,8 @@ def _gemma4_block(b: Builder, attention: Attention, inp: Tensor, each: Tensor | 
     factors = rope_factors(b, il) if il not in b.windowed else None
     cur = b.norm(attention.of(read, il, factors), "post_attention_norm", il)
     after = ops.add(cur, inp, "attn_out")
-    if b.opt("ffn_gate_inp", il) is None:
-        cur = feed_forward.dense(b, b.norm(after, "ffn_norm", il), il)
-    else:
-        cur = _gemma4_experts(b, after, il)
-    cur = ops.add(b.norm(cur, "post_ffw_norm", il), after)
+    made = _gemma4_dense(b, after, il) if b.opt("ffn_gate_inp", il) is None else _gemma4_experts(b, after, il)
+    cur = ops.add(b.norm(made, "post_ffw_norm", il), after)
     if each is not None:
         gated = ops.mul(ops.unary(b.linear("inp_gate", cur, il)), _slice(each))
         cur = ops.add(cur, b.norm(b.linear("proj", gated, il), "post_norm", il, label="per_layer_embd_out"))
@@ -113,10 +116,13 @@ def _gemma4_block(b: Builder, attention: Attention, inp: Tensor, each: Tensor | 
     return cur if scale is None else ops.mul(cur, scale, "out_scaled")
 
 
+def _gemma4_dense(b: Builder, after: Tensor, il: int) -> Tensor:
+    return feed_forward.dense(b, b.norm(after, "ffn_norm", il), il)
+
+
 def _gemma4_experts(b: Builder, after: Tensor, il: int) -> Tensor:
     """A dense part and experts side by side; who is chosen follows from what comes out of the attention."""
-    dense = feed_forward.dense(b, b.norm(after, "ffn_norm", il, label="ffn_norm_1"), il)
-    dense = b.norm(dense, "post_ffw_norm_1", il, label="ffn_mlp")
+    dense = b.norm(_gemma4_dense(b, after, il), "post_ffw_norm_1", il, label="ffn_mlp")
     read = b.norm(after, "pre_ffw_norm_2", il, label="ffn_norm_2")
     factor = b.opt("ffn_gate_inp", il, "scale")
     assert factor is not None

@@ -99,6 +99,11 @@ def rope(a: Tensor, positions: Tensor, factors: Tensor | None = None, name: str 
     return _copying_strides("ROPE", a, positions, *((factors,) if factors is not None else ()), name=name)
 
 
+def rope_back(a: Tensor, positions: Tensor, name: str = "") -> Tensor:
+    """Rotation by position taken back."""
+    return _copying_strides("ROPE_BACK", a, positions, name=name)
+
+
 def soft_max(a: Tensor, mask: Tensor | None = None, sinks: Tensor | None = None, name: str = "") -> Tensor:
     """Soft maximum of rows."""
     return _copying_strides("SOFT_MAX", a, *(other for other in (mask, sinks) if other is not None), name=name)
@@ -171,9 +176,19 @@ def cast(a: Tensor, kind: str, name: str = "") -> Tensor:
     return made
 
 
+def set_1d(a: Tensor, b: Tensor, name: str = "") -> Tensor:
+    """A copy of `a` with some of its elements replaced by those of `b`."""
+    return _copying_strides("SET", a, b, name=name)
+
+
 def dup(a: Tensor, name: str = "") -> Tensor:
     """A copy."""
     return _copying_strides("DUP", a, name=name)
+
+
+def arange(count: int, name: str = "") -> Tensor:
+    """Numbers one after the other."""
+    return Tensor("ARANGE", F32, shape(count), (), name)
 
 
 def concat(a: Tensor, b: Tensor, dim: int, name: str = "") -> Tensor:
@@ -261,6 +276,23 @@ def linear_attn(op: str, k: Tensor, *others: Tensor, name: str = "") -> Tensor:
 def lightning_indexer(q: Tensor, k: Tensor, weights: Tensor, mask: Tensor, name: str = "") -> Tensor:
     """The scores of an indexer: [tokens cached, tokens, 1, streams] in F32."""
     return Tensor("LIGHTNING_INDEXER", F32, (k.ne[2], q.ne[2], 1, q.ne[3]), (q, k, weights, mask), name)
+
+
+def hc_pre(streams: Tensor, weights: Tensor, name: str = "") -> Tensor:
+    """Residual streams added up by their weights: [width, tokens] in F32."""
+    return Tensor("DSV4_HC_PRE", F32, (streams.ne[0], streams.ne[2], 1, 1), (streams, weights), name)
+
+
+def hc_comb(mixes: Tensor, scales: Tensor, base: Tensor, count: int, name: str = "") -> Tensor:
+    """How residual streams are mixed: [count, count, tokens] in F32."""
+    return Tensor("DSV4_HC_COMB", F32, (count, count, mixes.ne[1], 1), (mixes, scales, base), name)
+
+
+def hc_post(a: Tensor, residual: Tensor, written: Tensor, mixed: Tensor | None, name: str = "") -> Tensor:
+    """Residual streams after a part of a block: [width, count, tokens] in F32."""
+    return Tensor(
+        "DSV4_HC_POST", F32, (a.ne[0], residual.ne[1], a.ne[1], 1), (a, residual, written, *(() if mixed is None else (mixed,))), name
+    )
 
 
 # --- views -----------------------------------------------------------------------------------------

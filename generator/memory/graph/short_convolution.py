@@ -23,7 +23,8 @@ GATINGS: Mapping[int, str] = MappingProxyType({1: "softmax", 2: "sigmoid", 3: "s
 def lfm2(b: Builder) -> None:
     """A short convolution or attention, then a dense part or experts."""
     cur = b.embedding()
-    states, inputs, positions, out_ids = StateInput(b), Inputs(b), b.positions(), b.out_ids()
+    inputs = Inputs(b, rotated=not b.windowed)  # of a hybrid with windows nothing is rotated (`build_inp_mem_hybrid_iswa`)
+    states, positions, out_ids = StateInput(b), b.positions(), b.out_ids()
     dense_blocks = b.number("leading_dense_block_count", 0) if b.arch == "lfm2moe" else b.n_layer
     for il in range(b.n_layer):
         residual, cur = cur, b.norm(cur, "attn_norm", il)

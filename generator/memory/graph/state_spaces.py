@@ -40,10 +40,7 @@ def jamba(b: Builder) -> None:
         cur, residual = _kept(b, il, out_ids, cur, residual)
         after = ops.add(residual, cur, "ffn_inp")
         cur = b.norm(after, "ffn_norm", il)
-        if b.opt("ffn_gate_inp", il) is None:
-            cur = feed_forward.dense(b, cur, il)
-        else:
-            cur = feed_forward.experts(b, cur, il, normalised=False)
+        cur = feed_forward.dense(b, cur, il) if b.opt("ffn_gate_inp", il) is None else feed_forward.experts(b, cur, il, normalised=False)
         cur = ops.add(after, cur, "l_out")
     b.finish(cur)
 
@@ -94,6 +91,7 @@ def nemotron_h(b: Builder) -> None:
             cur = _nemotron_feed_forward(b, cur, il)
         cur = ops.add(cur, residual, "nemotron_h_block_out")
     cur = b.norm(cur, "output_norm", label="h_nextn")
+    cur.is_output = True
     b.logits(ops.get_rows(cur, out_ids, "result_norm"))
 
 

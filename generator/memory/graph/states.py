@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from generator.memory.graph import ops
 from generator.memory.graph.builder import Builder
-from generator.memory.graph.tensor import Tensor
+from generator.memory.graph.tensor import Count, Tensor
 from generator.memory.states import state_of
 
 
@@ -29,7 +29,7 @@ class StateInput:
 def state_widths(b: Builder, il: int) -> tuple[int, int]:
     """Give the elements of a row of both parts of a block's state, r and s."""
     state = state_of(b.model, (il,))[0]
-    return int(state.r), int(state.s)
+    return Count.of(state.r), Count.of(state.s)
 
 
 def held_state(b: Builder, part: str, il: int, elements: int) -> Tensor:

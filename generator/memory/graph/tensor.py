@@ -102,8 +102,9 @@ class Tensor:
 
     @property
     def is_contiguous(self) -> bool:
-        """Tell whether its elements lie one after the other."""
-        return self.nb == strides(self.type, self.ne)
+        """Tell whether its elements lie one after the other; the stride of a dimension of one does not matter."""
+        dense = strides(self.type, self.ne)
+        return all(count == 1 or stride == wanted for count, stride, wanted in zip(self.ne, self.nb, dense, strict=True))
 
     def has_layout_of(self, other: Tensor) -> bool:
         """Tell whether type, shape and strides are the same."""

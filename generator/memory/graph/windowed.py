@@ -13,15 +13,12 @@ from types import MappingProxyType
 from generator.memory.graph import feed_forward, gemma, ops
 from generator.memory.graph.attention import attend, project
 from generator.memory.graph.builder import Builder
-from generator.memory.graph.decoder import Inputs, rope_factors
+from generator.memory.graph.decoder import Inputs, rope_factors, stream_before, with_image
+from generator.memory.graph.stack import GATINGS
 from generator.memory.graph.tensor import Tensor
 from generator.memory.windows import window_of
 
 Rotates = Callable[[Builder, int], bool]
-
-
-def _everywhere(b: Builder, il: int) -> bool:
-    return True
 
 
 def _in_windows(b: Builder, il: int) -> bool:
@@ -38,13 +35,8 @@ def _in_windows_and_lead(b: Builder, il: int) -> bool:
     return il in b.windowed or il < b.number("leading_dense_block_count")
 
 
-def _but_each_fourth(b: Builder, il: int) -> bool:
-    """No rotation in every fourth block, whatever the windows are (src/llama-hparams.h, `n_no_rope_layer_step`)."""
-    return (il + 1) % 4 != 0
-
-
 def _but_fourth_or_last(b: Builder, il: int) -> bool:
-    """The same; a model without chunks leaves out the last block only (src/models/llama4.cpp)."""
+    """No rotation in every fourth block; in the last one only of a model without windows (src/llama-hparams.h, `n_no_rope_layer_step`)."""
     return (il + 1) % (4 if window_of(b.model) is not None else b.n_layer) != 0
 
 
@@ -62,15 +54,15 @@ class Traits:
     """How an architecture's graph differs from the plain one.
 
     `norm` is rms, layer, or stated where the header tells by which epsilon it has. `embedding` tells what becomes of the embedded
-    tokens: plain, scaled, or normed. `flat` projections are norms' operands before they are split into heads. `crops` is where rows
-    without logits are dropped: after the attention, its norm, all blocks, or the last norm. `gating` and `normalised` say how experts
-    are weighted, None for what the header states (sigmoid where it is silent). `caps_logits` tells whether logits are capped where the
-    header does not say.
+    tokens: plain, scaled, or normed. `rotates` tells which blocks rotate by position, all of them where it is None. `flat`
+    projections are normed before they are split into heads. `crops` is where rows without logits are dropped: after the attention,
+    its norm, all blocks, or the last norm. `gating` and `normalised` say how experts are weighted, None for what the header states
+    (sigmoid where it is silent). `caps_logits` tells whether logits are capped where the header does not say.
     """
 
     norm: str = "rms"
     embedding: str = "plain"
-    rotates: Rotates = _everywhere
+    rotates: Rotates | None = None
     factors_in_windows: bool = True
     flat: bool = False
     scales_query: bool = False
@@ -92,7 +84,7 @@ class Traits:
 
 TRAITS: Mapping[str, Traits] = MappingProxyType(
     {
-        "afmoe": Traits(embedding="scaled", rotates=_but_each_fourth, crops="norm", gating=None, normalised=None),
+        "afmoe": Traits(embedding="scaled", rotates=_but_fourth_or_last, crops="norm", gating=None, normalised=None),
         "cohere2": Traits(norm="layer", rotates=_in_windows, parallel=True),
         "cohere2moe": Traits(
             norm="stated",
@@ -157,7 +149,7 @@ def decoder(b: Builder) -> None:
     cur = _embedded(b, TRAITS[b.arch].embedding)
     run = Run(b)
     for il in range(b.n_layer):
-        cur = _block(run, cur, il)
+        cur = _block(run, with_image(b, cur, stream_before(b, il)), il)
     _finish(run, cur)
 
 
@@ -188,18 +180,18 @@ def _block(run: Run, inp: Tensor, il: int) -> Tensor:
     last = il == b.n_layer - 1
     read = b.norm(inp, "attn_norm", il, kind=run.norm) if b.opt("attn_norm", il) is not None else inp
     logits = b.linear("ffn_gate_inp", inp, il, "ffn_moe_logits") if traits.routes_block_input else None
-    cur, residual = _attention(run, read, il), inp
+    cur, residual = attention(run, read, il), inp
     if last and traits.crops == "attention":
         cur, residual, read = run.rows(cur), run.rows(residual), run.rows(read)
         logits = None if logits is None else run.rows(logits)
     if traits.parallel:
-        return ops.add(ops.add(_feed_forward(run, read, il, logits), residual), cur, "l_out")
+        return ops.add(ops.add(feed_forward_part(run, read, il, logits), residual), cur, "l_out")
     if traits.ffn_norm != "post_attention_norm":
         cur = norm_if_any(b, cur, "post_attention_norm", il)
     if last and traits.crops == "norm":
         cur, residual = run.rows(cur), run.rows(residual)
     after = ops.add(_residual(b, cur), residual, "ffn_inp")
-    cur = _feed_forward(run, norm_if_any(b, after, traits.ffn_norm, il), il, logits)
+    cur = feed_forward_part(run, norm_if_any(b, after, traits.ffn_norm, il), il, logits)
     cur = norm_if_any(b, cur, "post_ffw_norm", il)
     return ops.add(_residual(b, cur), after, "l_out")
 
@@ -213,10 +205,11 @@ def _residual(b: Builder, cur: Tensor) -> Tensor:
     return ops.scale(cur) if b.real("residual_scale") else cur
 
 
-def _attention(run: Run, read: Tensor, il: int) -> Tensor:
+def attention(run: Run, read: Tensor, il: int) -> Tensor:
+    """The attention part of a block; that of a draft head always rotates by position."""
     b, traits = run.b, run.traits
     q, k, v = _qkv(run, read, il)
-    if traits.rotates(b, il):
+    if traits.rotates is None or il >= b.n_layer or traits.rotates(b, il):
         factors = rope_factors(b, il) if traits.factors_in_windows or il not in b.windowed else None
         q, k = ops.rope(q, run.positions, factors, "Qcur"), ops.rope(k, run.positions, factors, "Kcur")
         if traits.norms_rotated and b.number("expert_count", 0) != WIDE_LLAMA4:
@@ -270,17 +263,14 @@ def _gated(b: Builder, cur: Tensor, read: Tensor, il: int) -> Tensor:
     return ops.reshape(split, width, n, name="attn_gated")
 
 
-GATINGS = {0: "sigmoid", 1: "softmax", 2: "sigmoid", 3: "softmax_weight", 4: "sqrt_softplus"}
-"""The ways to weight experts by the number that a header states (src/llama-hparams.h); these architectures take 0 for sigmoid."""
-
-
-def _feed_forward(run: Run, cur: Tensor, il: int, logits: Tensor | None) -> Tensor:
+def feed_forward_part(run: Run, cur: Tensor, il: int, logits: Tensor | None = None) -> Tensor:
+    """The feed-forward part of a block: dense, or a mixture of experts with what is always added to it."""
     b, traits = run.b, run.traits
     if b.opt("ffn_gate_inp", il) is None:
         return feed_forward.dense(b, cur, il, gate=traits.gate, clamped=_limit(run, "swiglu_clamp_shexp", il))
     made = feed_forward.experts(
         *(b, cur, il),
-        gating=traits.gating or GATINGS[b.number("expert_gating_func", 0)],
+        gating=traits.gating or GATINGS.get(b.number("expert_gating_func", 0), "sigmoid"),
         normalised=b.flag("expert_weights_norm") if traits.normalised is None else traits.normalised,
         logits=logits,
         weight_first=traits.weight_first,
@@ -296,15 +286,8 @@ def _feed_forward(run: Run, cur: Tensor, il: int, logits: Tensor | None) -> Tens
 
 def _limit(run: Run, name: str, il: int) -> bool:
     """Tell whether a block limits its gated units by operations of their own."""
-    if not run.traits.limits_experts or not run.b.model.has(name):
-        return False
-    stated = run.b.model.raw(name)
-    limit = stated[il] if isinstance(stated, list | tuple) else stated
-    return isinstance(limit, int | float) and limit > SMALLEST_LIMIT
+    return run.traits.limits_experts and feed_forward.limits(run.b, name, il)
 
-
-SMALLEST_LIMIT = 1e-6
-"""A limit of gated units up to this is none (src/llama-graph.cpp)."""
 
 GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType({**dict.fromkeys(TRAITS, decoder), **gemma.GRAPHS})
 """Architectures and what makes their graph."""

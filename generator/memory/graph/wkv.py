@@ -11,7 +11,7 @@ from types import MappingProxyType
 from generator.memory.graph import feed_forward, ops
 from generator.memory.graph.builder import Builder
 from generator.memory.graph.states import StateInput, by_sequence, held_state, read_state
-from generator.memory.graph.tensor import Tensor, row_size
+from generator.memory.graph.tensor import Tensor
 
 Mixer = Callable[["Mixing", Tensor, Tensor, int], Tensor]
 
@@ -22,14 +22,13 @@ class Mixing:
     __slots__ = ("b", "first_value", "given", "head", "heads", "sequences", "shifts", "tokens")
 
     def __init__(self, b: Builder) -> None:
-        self.b, self.given, self.first_value = b, StateInput(b), None
+        self.b, self.given = b, StateInput(b)
+        self.first_value: Tensor | None = None
         self.head = b.number("wkv.head_size")
         self.heads = b.n_embd // self.head
         self.shifts = b.number("token_shift_count", 2)
         self.sequences = b.batch.sequences
         self.tokens = b.batch.tokens // self.sequences
-
-    first_value: Tensor | None
 
     def by_head(self, cur: Tensor) -> Tensor:
         """Give rows of tokens by their heads."""
@@ -111,7 +110,11 @@ def with_dense_part(b: Builder, mixer: Mixer) -> None:
 
 def time_mix_7(m: Mixing, cur: Tensor, previous: Tensor, il: int) -> Tensor:
     """The seventh generation's mixer over time (`build_rwkv7_time_mix`)."""
-    b, w = m.b, lambda name: m.b.w(f"time_mix_{name}", il)
+    b = m.b
+
+    def w(name: str) -> Tensor:
+        return b.w(f"time_mix_{name}", il)
+
     gated = b.opt("time_mix_g1", il) is not None and b.opt("time_mix_g2", il) is not None
     change = ops.repeat(ops.sub(previous, cur), b.n_embd, m.tokens, m.sequences, 6 if gated else 5)
     mixed = ops.add(ops.mul(change, w("lerp_fused")), cur)

@@ -1,0 +1,51 @@
+"""The compute buffers of a guide's command, as numbers of its ledger: the whole, and the parts worth naming."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from generator.guide.ledger import Book
+from generator.memory.budget import Pool
+from generator.memory.graph.terms import COPY_OF
+from generator.memory.plan import Plan
+from generator.quantity import Quantity, total
+
+WORTH_NAMING = 25
+"""A part of a buffer is named on a page where it is at least one in so many of it."""
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def write_working(book: Book, plan: Plan, pool: Pool) -> None:
+    """Write the buffers of the card and of the host under `compute`, and what the first leaves of the reserve."""
+    device = plan.gpus[0].terms.buffer
+    parts = [book.add(key, size, "MiB", 1) for key, _, size in _named(plan)]
+    rest = [size for _, size in device.largest[len(parts) :]]
+    if rest:
+        parts.append(book.add("compute.card.rest", total(rest, words="tensors too small to name, and gaps"), "MiB", 1))
+    card = book.add("compute.card", total(parts, words=" + ".join(f"[{part.key}]" for part in parts)) if parts else device.size, "MiB", 1)
+    book.add("compute.host", plan.host.terms.compute, "MiB", 1)
+    book.add("compute.slack", pool.reserve - card, "MiB", 1)
+
+
+def working_rows(plan: Plan) -> list[dict[str, str]]:
+    """Give the parts worth naming, largest first: their keys, and their names in the engine's graph as a page shows them."""
+    return [{"key": key, "name": _words(name)} for key, name, _ in _named(plan)]
+
+
+def _words(name: str) -> str:
+    """Give a part's name as a page says it."""
+    copied = name.removeprefix(COPY_OF)
+    return f"`{name}`" if copied == name else f"a copy of `{copied}` on its way to be used"
+
+
+def _named(plan: Plan) -> Iterator[tuple[str, str, Quantity]]:
+    buffer = plan.gpus[0].terms.buffer
+    seen: dict[str, int] = {}
+    for name, size in buffer.largest:
+        if int(size) * WORTH_NAMING < int(buffer.size):
+            return
+        key = f"compute.card.{_UNSAFE.sub('_', name)}"
+        seen[key] = seen.get(key, 0) + 1
+        yield (key if seen[key] == 1 else f"{key}.{seen[key]}"), name, size

@@ -1,0 +1,133 @@
+"""What an architecture's name decides about the graph of a plain decoder, one entry an architecture.
+
+Source: llama.cpp src/models/<name>.cpp. What is not here follows from the tensors and hyperparameters that a file has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from generator.memory.graph.builder import Builder
+
+Rotates = Callable[[Builder, int], bool]
+
+
+def always(b: Builder, il: int) -> bool:
+    """Every block rotates positions into Q and K."""
+    return True
+
+
+def never(b: Builder, il: int) -> bool:
+    """No block does: positions are learned, or biases of the scores."""
+    return False
+
+
+def three_of_four(b: Builder, il: int) -> bool:
+    """Every fourth block does not (src/models/smollm3.cpp)."""
+    return (il + 1) % 4 != 0
+
+
+def if_seven_billion(b: Builder, il: int) -> bool:
+    """The larger Baichuan has biases of the scores instead (src/models/baichuan.cpp)."""
+    return b.n_layer == 32
+
+
+def if_finetuned(b: Builder, il: int) -> bool:
+    """The header switches the rotation off (src/models/granite.cpp)."""
+    return b.flag("rope.scaling.finetuned", default=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How an architecture's decoder differs from the plain one.
+
+    `norm` is that of blocks and `head_norm` that of Q and K, rms or layer; `norms_rotated` has Q and K normed after the rotation.
+    `sections` tells whether positions may have several parts, `scales_q` whether Q is scaled before the attention does it.
+    `gating` is how experts are weighted, None for what the header states; so is `normalised`. `steps` are the operations of one element
+    of a dense part without a gate. `sums` is the order in which a block adds up its feed-forward part (f), its attention (a) and what
+    came in (i), where the feed-forward part reads what the attention read; `sums_if` is the flag of the header that says so.
+    `input_first` and `ffn_last` are orders of the two sums of other blocks. The rest tells which numbers are multiplied by a factor,
+    whether only the rows whose logits are kept go through the end of the last block, and that the embedding itself is the head.
+    """
+
+    norm: str = "rms"
+    head_norm: str = "rms"
+    norms_rotated: bool = False
+    rotates: Rotates = always
+    sections: bool = False
+    scales_q: bool = False
+    gating: str | None = "softmax"
+    normalised: bool | None = True
+    steps: int = 1
+    sums: str = ""
+    sums_if: str | None = None
+    input_first: bool = False
+    ffn_last: bool = False
+    scales_input: bool = False
+    scales_embedding: bool = False
+    scales_residual: bool = False
+    scales_logits: bool = False
+    keeps_rows: bool = True
+
+
+LAYER = Shape(norm="layer")
+SECTIONS = Shape(sections=True)
+STATED = Shape(gating=None, normalised=None)
+SQUARED = Shape(steps=2)
+LEARNED = Shape(norm="layer", rotates=never)
+
+SHAPES: Mapping[str, Shape] = MappingProxyType(
+    {
+        "arcee": SQUARED,
+        "baichuan": Shape(rotates=if_seven_billion),
+        "bailingmoe": Shape(normalised=None),
+        "bailingmoe2": STATED,
+        "bloom": LEARNED,
+        "chameleon": Shape(head_norm="layer"),
+        "codeshell": LAYER,
+        "cogvlm": Shape(keeps_rows=False),
+        "command-r": Shape(norm="layer", head_norm="layer", sums="fia"),
+        "dbrx": LAYER,
+        "deepseek": Shape(normalised=False),
+        "dots1": STATED,
+        "falcon": Shape(norm="layer", sums="fai"),
+        "gemma": Shape(scales_input=True, scales_q=True),
+        "glm4": SECTIONS,
+        "glm4moe": Shape(sections=True, gating=None, normalised=None),
+        "gpt2": LEARNED,
+        "gptneox": Shape(norm="layer", sums="fia", sums_if="use_parallel_residual"),
+        "granite": Shape(rotates=if_finetuned, scales_residual=True, scales_logits=True),
+        "granitemoe": Shape(scales_residual=True, scales_logits=True),
+        "grok": Shape(scales_embedding=True, scales_logits=True),
+        "hunyuan-dense": Shape(norms_rotated=True),
+        "hunyuan-moe": Shape(norms_rotated=True),
+        "hunyuan_vl": Shape(norms_rotated=True, sections=True),
+        "jais": LEARNED,
+        "jais2": Shape(norm="layer", steps=2),
+        "maincoder": Shape(norms_rotated=True),
+        "minicpm": Shape(scales_embedding=True, scales_residual=True, scales_logits=True),
+        "minimax-m2": Shape(gating=None),
+        "mpt": Shape(norm="layer", head_norm="layer", rotates=never),
+        "nemotron": Shape(norm="layer", steps=2),
+        "olmo": LAYER,
+        "olmoe": Shape(normalised=False),
+        "openelm": Shape(input_first=True),
+        "orion": LAYER,
+        "paddleocr": SECTIONS,
+        "phi2": Shape(norm="layer", scales_q=True, sums="afi"),
+        "phi3": Shape(scales_q=True, ffn_last=True),
+        "phimoe": Shape(scales_q=True, ffn_last=True),
+        "plamo": Shape(sums="fai"),
+        "qwen2moe": Shape(normalised=False),
+        "qwen2vl": SECTIONS,
+        "qwen3vl": SECTIONS,
+        "qwen3vlmoe": SECTIONS,
+        "refact": Shape(rotates=never),
+        "smollm3": Shape(rotates=three_of_four),
+        "stablelm": Shape(norm="layer", head_norm="layer"),
+        "starcoder": LEARNED,
+        "starcoder2": LAYER,
+    }
+)
