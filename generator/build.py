@@ -139,8 +139,7 @@ def subject_of(catalog: Catalog, sources: Sources) -> Subject:
     header = model_of_lock(catalog.lock(sources.model.name), quant.name)
     if problems := [*_beyond_the_model(recipe, header), *_about_others(sources)]:
         raise SpecErrors(problems)
-    settings = Settings.from_recipe(recipe.settings)
-    subject = Subject(recipe, settings, header, sources.facts, sources.card.backend, sources.chosen)
+    subject = Subject(recipe, Settings.from_recipe(recipe.settings), header, sources.facts, sources.card.backend, sources.chosen)
     for place, settings in [("settings", subject.settings), *((f"fallbacks[{i}]", each) for i, each in enumerate(subject.fallbacks))]:
         try:
             refuse(header, settings)

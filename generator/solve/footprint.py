@@ -16,11 +16,12 @@ from generator.memory.architectures import layers_of
 from generator.memory.budget import Policy
 from generator.memory.compute import F16_BYTES, F32_BYTES, attention_scores
 from generator.memory.context import Context, context_of
+from generator.memory.flash import settled
 from generator.memory.ladder import Caches
 from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
 from generator.memory.overrides import buffer_type_of
-from generator.memory.placement import HOST, Placed, Placement, place
+from generator.memory.placement import HEAD_IS_INPUT, HOST, Placed, Placement, place
 from generator.memory.settings import Settings
 from generator.solve.grid import Depth
 
@@ -47,7 +48,7 @@ class Footprint:
     """
 
     def __init__(self, model: Model, settings: Settings, shares: Sequence[Share], build: str | None, policy: Policy) -> None:
-        self.model, self.settings, self.shares = model, settings, shares
+        self.model, self.settings, self.shares = model, settled(model, settings), shares
         self.layers: Layers = layers_of(model, build)
         self.blocks = int(model.block_count)
         self._embedding = sum(int(tensor.size) for tensor in model.tensors if tensor.is_input) if policy is Policy.PUBLISHED else 0
@@ -216,6 +217,8 @@ def _parts(model: Model, settings: Settings, backend: str) -> _Parts:
             (output if tensor.name in with_output else outer).add(placed)
         else:
             (experts if tensor.routed_expert else dense)[tensor.block].add(placed)
+    if model.tied_embedding and model.architecture in HEAD_IS_INPUT:
+        everything.whole += sum(int(tensor.size) for tensor in model.tensors if tensor.name == "token_embd.weight")
     alone = _placed(model, replace(given, n_gpu_layers=0), backend)
     on_host = sum(int(placed.tensor.size) for placed in alone.tensors if placed.device == HOST)
     return _Parts(everything, fixed, outer, output, _suffixes(dense), _suffixes(experts), on_host)

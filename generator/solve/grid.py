@@ -11,7 +11,7 @@ from generator.errors import RefusedSettings
 from generator.gguf.types import block
 from generator.memory.architectures import layers_of
 from generator.memory.backends import CUDA
-from generator.memory.flash import is_on
+from generator.memory.flash import is_on, settled
 from generator.memory.ladder import Caches
 from generator.memory.model import Model
 from generator.memory.placement import place
@@ -84,8 +84,9 @@ def depths(model: Model, settings: Settings) -> tuple[Depth, ...]:
 
 def attention(model: Model, settings: Settings, backend: str, build: str | None) -> str:
     """Give what -fa is to be: as the settings say, and for auto what the engine would make of it with an unquantised cache."""
-    if settings.flash_attn != "auto":
-        return settings.flash_attn
+    given = settled(model, settings).flash_attn
+    if given != "auto":
+        return given
     return "on" if _attends(model, settings, ("f16", "f16"), backend, build) else "off"
 
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from generator.errors import RefusedSettings
 from generator.memory.budget import Policy
+from generator.memory.host import host_need
 from generator.memory.ladder import Caches
 from generator.memory.model import Model
 from generator.memory.plan import Plan, make_plan
@@ -95,16 +96,12 @@ def _whole(value: object) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What a run needs at the least at each depth: bytes held on the card, of compute there, of both with the reserve, on the host.
-
-    `buffer` are the bytes of compute among those on the host.
-    """
+    """What a run needs at the least at each depth: bytes held on the card, of compute there, of both with the reserve, on the host."""
 
     held: list[int]
     compute: list[int]
     card: list[int]
     host: list[int]
-    buffer: int
 
 
 class Space:
@@ -185,10 +182,10 @@ class Space:
         if key not in self._columns:
             footprint, (n_ctx, _, n_ubatch) = run.footprints[point.quant], axes
             held = footprint.card(*axes)
-            least, buffer = footprint.least_compute(n_ctx, n_ubatch)
+            least, on_host = footprint.least_compute(n_ctx, n_ubatch)
             floor = self.budget.reserve + self.budget.margin
             card = [size + max(floor, compute) for size, compute in zip(held, least, strict=True)]
-            self._columns[key] = Columns(held, least, card, [size + buffer for size in footprint.host(*axes)], buffer)
+            self._columns[key] = Columns(held, least, card, [size + on_host for size in footprint.host(*axes)])
         return self._columns[key]
 
     def bound(self, point: Point) -> list[Need]:
@@ -201,12 +198,22 @@ class Space:
 
     def need(self, point: Point, run: Run) -> Need | None:
         """Give what one run needs, graph and all; None where the engine refuses it."""
+        found = self.buffers(point, run)
+        if found is None:
+            return None
+        least, (compute, host, without_graph) = self._bound(point, run), found
+        return Need(run.name, least.held, max(compute, least.compute), max(host, least.host), without_graph)
+
+    def buffers(self, point: Point, run: Run) -> tuple[int, int, bool] | None:
+        """Give the bytes of a run's compute buffers on the card, of all it takes of the host, and whether no graph is known.
+
+        A draft head has buffers of its own. None where the engine refuses the run.
+        """
         plan = self.plan(point, run)
         if plan is None:
             return None
-        least, buffer = self._bound(point, run), self.columns(point, run).buffer
-        compute, host = max(plan.gpus[0].compute, least.compute), least.host + max(plan.host.compute - buffer, 0)
-        return Need(run.name, least.held, compute, host, plan.unknown_graph is not None)
+        drafting = int(plan.draft.buffers[0].size) if plan.draft is not None and plan.draft.buffers else 0
+        return plan.gpus[0].compute + drafting, int(host_need(plan).least), plan.unknown_graph is not None
 
     def needs(self, point: Point) -> list[Need] | None:
         """Give what each run needs, graph and all; None where the engine refuses one of them."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
 from unittest.mock import patch
 from zlib import crc32
 
@@ -28,12 +26,12 @@ class Invented(Space):
     seed = 0
     largest = 1
 
-    def plan(self, point: Point, run: Run | None = None) -> Any:
+    def buffers(self, point: Point, run: Run) -> tuple[int, int, bool] | None:
         drawn = crc32(repr((self.seed, sorted(self.written(point, run).items(), key=str))).encode())
         if drawn % 11 == 0:
             return None  # as if the engine refused it
-        on_card, on_host = drawn // 11 % self.largest, drawn // 97 % self.largest
-        return SimpleNamespace(gpus=[SimpleNamespace(compute=on_card)], host=SimpleNamespace(compute=on_host), unknown_graph=None)
+        at_least = self.columns(point, run).host[point.depth]
+        return drawn // 11 % self.largest, at_least + drawn // 97 % self.largest, False
 
 
 def invented(searched: Space, seed: int, largest: int) -> Space:

@@ -42,9 +42,10 @@ class Head:
 def draft(b: Builder) -> None:
     """Make the graph of a model's draft head. Raises UnknownGraphError for an architecture whose draft head is not known."""
     head = HEADS.get(b.arch)
-    if head is None:
+    il = b.n_layer
+    if head is None or il not in b.caches:
         raise UnknownGraphError(f"draft head of {b.arch}")
-    il, inputs, out_ids, positions = b.n_layer, Inputs(b), b.out_ids(), b.positions(head.each(b))
+    inputs, out_ids, positions = Inputs(b), b.out_ids(), b.positions(head.each(b))
     residual = joined(b, il)
     cur = head.attention(b, inputs.of(il), b.norm(residual, "attn_norm", il), positions, il)
     if head.crops == "attention":
