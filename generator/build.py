@@ -19,10 +19,12 @@ from generator.guide.marks import Marks, code, escaped
 from generator.guide.numbers import Subject, write_numbers
 from generator.guide.page import ledger_values, tidied
 from generator.guide.pictures import pictures
+from generator.guide.referee import write_referee
 from generator.memory.model import Model
 from generator.memory.refusals import refuse
 from generator.memory.settings import Settings
 from generator.planning import model_of_lock
+from generator.solve.auto import settled
 from generator.specs import Engine, Recipe
 
 STALE_AFTER = timedelta(days=30)
@@ -75,6 +77,7 @@ def build_guide(catalog: Catalog, model_name: str, card_name: str, *, answered: 
         sources = replace(sources, facts=Facts(_dated(fact, answered) for fact in sources.facts))
     subject = subject_of(catalog, sources)
     book = write_numbers(subject)
+    write_referee(book, subject)
     title = f"{sources.model.title} on {sources.card.title}"
     drawn = pictures(book, subject, title)
     marks = Marks(book, sources.facts, sources.engine, sources.issues, names_of(sources), sources.model.quotes)
@@ -92,8 +95,11 @@ def build_guide(catalog: Catalog, model_name: str, card_name: str, *, answered: 
 
 
 def gather(catalog: Catalog, model_name: str, card_name: str) -> Sources:
-    """Read everything a guide is made from: recipe, model, card, engine, threads, and the facts of all of them."""
-    recipe = catalog.recipe(model_name, card_name)
+    """Read everything a guide is made from: recipe, model, card, engine, threads, and the facts of all of them.
+
+    A depth that the recipe leaves open is chosen here.
+    """
+    recipe, chosen = settled(catalog, catalog.recipe(model_name, card_name))
     model = catalog.model(model_name)
     card = catalog.card(card_name)
     engine = catalog.engine(recipe.engine, recipe.build)
@@ -101,7 +107,8 @@ def gather(catalog: Catalog, model_name: str, card_name: str) -> Sources:
     facts = recipe.facts
     for spec in (model, card, engine, *issues.values()):
         facts = facts.merged(catalog.known(spec))
-    return Sources(recipe, model, card, _with_read_lines(engine, facts), issues, facts, catalog.root / "templates")
+    facts = facts.merged(catalog.measured(model_name, card_name))
+    return Sources(recipe, model, card, _with_read_lines(engine, facts), issues, facts, catalog.root / "templates", chosen)
 
 
 def _dated(fact: Fact, answered: State) -> Fact:
@@ -132,7 +139,7 @@ def subject_of(catalog: Catalog, sources: Sources) -> Subject:
     header = model_of_lock(catalog.lock(sources.model.name), quant.name)
     if problems := [*_beyond_the_model(recipe, header), *_about_others(sources)]:
         raise SpecErrors(problems)
-    subject = Subject(recipe, Settings.from_recipe(recipe.settings), header, sources.facts, sources.card.backend)
+    subject = Subject(recipe, Settings.from_recipe(recipe.settings), header, sources.facts, sources.card.backend, sources.chosen)
     for place, settings in [("settings", subject.settings), *((f"fallbacks[{i}]", each) for i, each in enumerate(subject.fallbacks))]:
         try:
             refuse(header, settings)
@@ -201,6 +208,7 @@ def description(sources: Sources) -> dict[str, object]:
         ],
         "settings": dict(recipe.settings),
         "budget_policy": recipe.budget.policy,
+        **({"chosen": ["n_cpu_moe"]} if sources.chosen else {}),
     }
 
 

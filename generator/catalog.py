@@ -1,6 +1,6 @@
 """The catalogue: finds and loads what is under recipes/, and resolves names.
 
-    recipes/models/<model>/model.yml, <card>.yml, model.lock.json
+    recipes/models/<model>/model.yml, <card>.yml, model.lock.json, and <card>.measure.lock.json once an engine was asked
     recipes/cards/<card>.yml
     recipes/engines/<engine>/<build>.yml
     recipes/issues/<tracker>/<number>.md
@@ -48,6 +48,7 @@ _MODEL_FILE = "model.yml"
 _LOCK_FILE = "model.lock.json"
 _THREADS_LOCK = "threads.lock.json"
 _LOCK_SUFFIX = ".lock.json"
+_MEASURED_SUFFIX = ".measure.lock.json"
 _THREAD = re.compile(r"\{issue (\d+)\}")
 
 
@@ -193,6 +194,17 @@ class Catalog:
     def lock_path(self, model: str) -> Path:
         """Give the path of a model's lock, whether or not it is there. Raises UnknownNameError."""
         return self._model_folder(model) / _LOCK_FILE
+
+    def measured_path(self, model: str, card: str) -> Path:
+        """Give the path of the lock with what an engine said of a recipe, whether or not it is there. Raises UnknownNameError."""
+        if card not in self.cards():
+            raise UnknownEntryError("card", card, self.cards(), remedy="`gen list cards` shows all")
+        return self._model_folder(model) / f"{card}{_MEASURED_SUFFIX}"
+
+    def measured(self, model: str, card: str) -> Facts:
+        """Give what an engine said of a recipe when it was last asked; nothing where none was. Raises LockError."""
+        path = self.measured_path(model, card)
+        return self._locked(path) if path.exists() else Facts()
 
     # what sources answered
 

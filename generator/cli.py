@@ -27,6 +27,16 @@ All else is flags of llama.cpp. They go over a recipe's settings; a whole comman
   gen plan hf://owner/repository/file.gguf --card rtx-5070 llama-server -c 0 -np 4
 """
 
+SOLVE_HELP = """
+Search every quant with a known header, context, pair of cache types, micro-batch and depth of offload for what fits and is best:
+
+  fastest          fewest bytes read from the host for a token, then from the card, larger micro-batch, better caches, longer context
+  longest-context  longest context, then as fastest
+  safest           most room left (up to 1 GiB beside the reserve), better caches, then as fastest; at a recipe's context if it has one
+
+A recipe of the two brings its settings, budget and fallbacks, which must fit too. That nothing fits is an answer as well.
+"""
+
 
 class _Parser(argparse.ArgumentParser):
     """A parser whose complaints are errors of ours, with the usage as the remedy."""
@@ -111,6 +121,39 @@ def _parser() -> argparse.ArgumentParser:
     _json(explain)
     explain.set_defaults(run=_explain)
 
+    _add_plans(commands)
+
+    lint = commands.add_parser("lint", help="check guides as they would be rendered", description="Render and check; write nothing.")
+    _pair(lint, optional=True)
+    lint.add_argument("--all", action="store_true", help="every recipe of the catalogue")
+    lint.set_defaults(run=_lint)
+
+    listing = commands.add_parser("list", help="models, cards, recipes, engines and issues of the catalogue")
+    listing.add_argument("kind", nargs="?", choices=["models", "cards", "recipes", "engines", "issues"], help="only these")
+    _json(listing)
+    listing.set_defaults(run=_list)
+
+    schema = commands.add_parser("schema", help="the JSON Schema of a kind of spec")
+    schema.add_argument("kind", nargs="?", metavar="KIND", help="model, card, engine, recipe or issue; all when left out")
+    schema.set_defaults(run=_schema)
+
+    _add_live(commands)
+    _add_measure(commands)
+
+    lock = commands.add_parser("lock", help="write a model's lock from its spec and headers")
+    lock.add_argument("model", metavar="MODEL")
+    lock.add_argument("--header", action="append", default=[], metavar="QUANT=FILE", help="read the header of a quant from this file")
+    lock.add_argument(
+        "--origin", choices=["header", "reconstructed"], default="header", help="what kind of header that is (default: header)"
+    )
+    lock.add_argument("--note", default="", help="what a reader must know of it")
+    _now(lock)
+    lock.set_defaults(run=_lock)
+    return parser
+
+
+def _add_plans(commands: argparse._SubParsersAction[_Parser]) -> None:
+    """Add the commands that plan a run: one for given settings, one for the best."""
     plan = commands.add_parser(
         "plan",
         help="what a model takes on each device, under llama.cpp's own flags",
@@ -129,32 +172,16 @@ def _parser() -> argparse.ArgumentParser:
     _json(plan)
     plan.set_defaults(run=_plan)
 
-    lint = commands.add_parser("lint", help="check guides as they would be rendered", description="Render and check; write nothing.")
-    _pair(lint, optional=True)
-    lint.add_argument("--all", action="store_true", help="every recipe of the catalogue")
-    lint.set_defaults(run=_lint)
-
-    listing = commands.add_parser("list", help="models, cards, recipes, engines and issues of the catalogue")
-    listing.add_argument("kind", nargs="?", choices=["models", "cards", "recipes", "engines", "issues"], help="only these")
-    _json(listing)
-    listing.set_defaults(run=_list)
-
-    schema = commands.add_parser("schema", help="the JSON Schema of a kind of spec")
-    schema.add_argument("kind", nargs="?", metavar="KIND", help="model, card, engine, recipe or issue; all when left out")
-    schema.set_defaults(run=_schema)
-
-    _add_live(commands)
-
-    lock = commands.add_parser("lock", help="write a model's lock from its spec and headers")
-    lock.add_argument("model", metavar="MODEL")
-    lock.add_argument("--header", action="append", default=[], metavar="QUANT=FILE", help="read the header of a quant from this file")
-    lock.add_argument(
-        "--origin", choices=["header", "reconstructed"], default="header", help="what kind of header that is (default: header)"
+    solve = commands.add_parser(
+        "solve", help="the settings that serve a goal best, and why these", description=SOLVE_HELP, formatter_class=plan.formatter_class
     )
-    lock.add_argument("--note", default="", help="what a reader must know of it")
-    _now(lock)
-    lock.set_defaults(run=_lock)
-    return parser
+    solve.add_argument("model", metavar="MODEL", help="a model of the catalogue, a GGUF file, or hf://owner/repository/file.gguf")
+    solve.add_argument("card", metavar="CARD", help="a card of the catalogue")
+    solve.add_argument("--ctx", type=int, metavar="N", help="this context in tokens (default: every power of two and half-way step)")
+    solve.add_argument("--ram", metavar="SIZE", help="memory of the host, such as 32GiB (default: as much as it takes)")
+    solve.add_argument("--goal", default="fastest", choices=["fastest", "longest-context", "safest"], help="default: fastest")
+    _json(solve)
+    solve.set_defaults(run=_solve)
 
 
 def _add_live(commands: argparse._SubParsersAction[_Parser]) -> None:
@@ -186,6 +213,22 @@ def _add_live(commands: argparse._SubParsersAction[_Parser]) -> None:
     _now(update)
     _json(update)
     update.set_defaults(run=_update)
+
+
+def _add_measure(commands: argparse._SubParsersAction[_Parser]) -> None:
+    """Add the referee."""
+    from generator.measure.arguments import HELP, add_arguments
+
+    measure = commands.add_parser(
+        "measure",
+        help="hold our figures against an engine's own, or against recorded runs",
+        description=HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_arguments(measure)
+    _now(measure)
+    _json(measure)
+    measure.set_defaults(run=_measure)
 
 
 def _pair(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
@@ -230,7 +273,10 @@ OWN_PLAN_OPTIONS = {"--card": 1, "--policy": 1, "--program": 1, "--gpus": 1, "--
 
 
 def _split_plan(words: list[str]) -> tuple[list[str], list[str]]:
-    """Give a `plan` command's own words and the engine's flags; of another command, all its words and nothing."""
+    """Give a `plan` command's own words and the engine's flags; of `measure` those after --; of another, all its words and nothing."""
+    if words and words[0] == "measure" and "--" in words:
+        place = words.index("--")
+        return words[:place], words[place + 1 :]
     if not words or words[0] != "plan":
         return words, []
     own, flags, source = ["plan"], list[str](), list[str]()
@@ -374,6 +420,19 @@ def _plan(args: argparse.Namespace) -> int:
     return 0
 
 
+def _solve(args: argparse.Namespace) -> int:
+    from generator.solve.answer import solve
+    from generator.solve.question import ask
+    from generator.solve.words import answer_as_dict, answer_as_text
+
+    answer = solve(ask(args.model, args.card, args.goal, n_ctx=args.ctx, ram=args.ram))
+    if args.json:
+        _print_json(answer_as_dict(answer))
+    else:
+        print("\n".join(answer_as_text(answer)))
+    return 0
+
+
 def _lint(args: argparse.Namespace) -> int:
     from generator.build import build_guide
 
@@ -461,6 +520,21 @@ def _update(args: argparse.Namespace) -> int:
     else:
         print("\n".join(as_text(result)))
     return result.exit_code
+
+
+def _measure(args: argparse.Namespace) -> int:
+    from generator.measure.command import Asked, measured
+
+    asked = Asked(args.model, args.card, args.engine, args.header, args.log, args.build, args.cases, args.flags)
+    outcome = measured(asked)
+    if args.json:
+        _print_json(outcome.rows)
+    else:
+        print("\n".join(outcome.lines))
+    if outcome.write is not None:
+        path, changed = outcome.write(_today(args))
+        print(path, "" if changed else "(unchanged)", file=sys.stderr if args.json else sys.stdout)
+    return outcome.exit_code
 
 
 def _moment_now() -> datetime:

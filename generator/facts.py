@@ -200,10 +200,11 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """The committed record of facts for one subject (a model, say)."""
+    """The committed record of facts for one subject (a model, say); `command` is the one that writes it."""
 
     subject: str
     facts: Facts = field(default_factory=Facts)
+    command: str = "gen lock"
 
     def updated(self, facts: Iterable[Fact], today: date) -> Lock:
         """Give the lock with `facts` in it, keeping for each when it was first seen and last changed."""
@@ -216,7 +217,7 @@ class Lock:
                 fresh.append(replace(fact, first_seen=old.first_seen, changed=old.changed))
             else:
                 fresh.append(replace(fact, first_seen=old.first_seen, changed=fact.checked or today))
-        return Lock(self.subject, self.facts.merged(fresh))
+        return replace(self, facts=self.facts.merged(fresh))
 
     def text(self) -> str:
         """Give the lock as it is written: sorted keys, one fact a block, a digest of the content first."""
@@ -226,7 +227,7 @@ class Lock:
             f' "format": {LOCK_FORMAT}',
             f' "subject": {json.dumps(self.subject)}',
             f' "digest": {json.dumps(_digest(self.subject, content))}',
-            ' "written_by": "gen lock; do not edit, decisions belong in the YAML beside it"',
+            f' "written_by": {json.dumps(f"{self.command}; do not edit, decisions belong in the YAML beside it")}',
         ]
         return "{\n" + ",\n".join(head) + ',\n "facts": {\n' + ",\n".join(blocks) + "\n }\n}\n"
 

@@ -17,7 +17,7 @@ from generator.facts import Fact, Lock, Source
 from generator.gguf import Inventory, SkippedArray, read_sharded
 from generator.memory.model import Model
 from generator.memory.plan import Plan, make_plan
-from generator.memory.settings import parse_flags
+from generator.memory.settings import Settings, parse_flags
 
 
 def plan(
@@ -39,7 +39,15 @@ def plan(
 
     Raises RefusedSettings for what the engine would refuse, UnsupportedArchitecture, and the errors of reading.
     """
-    return make_plan(model_of(source), parse_flags(flags, program), gpus=gpus, build=build, backend=backend)
+    settings = parse_flags(flags, program)
+    return make_plan(model_of(source), settings, gpus=gpus, build=build, backend=backend, projector=projector_file(settings))
+
+
+def projector_file(settings: Settings) -> Model | None:
+    """Give the projector that the settings name, where it is a file that is here; None where it is not, or is left out."""
+    if settings.no_mmproj or settings.mmproj is None or not is_file(settings.mmproj):
+        return None
+    return model_of(settings.mmproj)
 
 
 def model_of(source: str | PathLike[str] | Inventory | Model) -> Model:

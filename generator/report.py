@@ -13,16 +13,18 @@ from generator.memory.budget import Policy, Pool, clears_by, fits
 from generator.memory.compute import attention_scores, declared_reserve
 from generator.memory.context import CELL_PADDING, Context, context_of
 from generator.memory.flags import begins_command, command_of, split_words
+from generator.memory.host import host_need
 from generator.memory.ladder import Caches, Rung
 from generator.memory.model import Model
 from generator.memory.overrides import EXPERTS, Override
-from generator.memory.placement import place
+from generator.memory.placement import HOST, place
 from generator.memory.plan import Device, Plan, caches_bytes, draft_of, make_plan
 from generator.memory.refusals import refuse
 from generator.memory.rows import row_elements
 from generator.memory.settings import Settings, flags_of_recipe, parse_flags
-from generator.planning import is_file, model_of, model_of_lock
+from generator.planning import is_file, model_of, model_of_lock, projector_file
 from generator.quantity import Quantity, largest, shown
+from generator.solve.auto import settled
 from generator.specs import Card
 
 FORMAT = 1
@@ -87,7 +89,8 @@ def planned(
             "no model is named", remedy="gen plan MODEL/CARD, a GGUF file, or hf://owner/repository/file.gguf; or give -m in the flags"
         )
     found = Catalog.open().card(card) if card else None
-    plan = make_plan(model_of(name), settings, gpus=gpus, build=build, backend=found.backend if found else None)
+    backend = found.backend if found else None
+    plan = make_plan(model_of(name), settings, gpus=gpus, build=build, backend=backend, projector=projector_file(settings))
     return _report(name, plan, Policy(policy or Policy.ENGINE), found)
 
 
@@ -107,7 +110,7 @@ def _of_recipe(
     pair: tuple[str, str], flags: Sequence[str], card: str | None, policy: str | None, program: str, gpus: int, build: str | None
 ) -> PlanReport:
     catalog = Catalog.open()
-    recipe = catalog.recipe(*pair)
+    recipe, _ = settled(catalog, catalog.recipe(*pair))
     settings = parse_flags(flags, program)
     if _is_whole(flags, settings, program):
         origin = f"a whole command line: the recipe's settings are left out, its {recipe.quant} stands for the model file"
@@ -117,7 +120,8 @@ def _of_recipe(
         origin = f"from the recipe: {shlex.join(_kept(words, flags, program)) or 'no flag'}"
     model = model_of_lock(catalog.lock(recipe.model), recipe.quant)
     found = catalog.card(card or recipe.card)
-    plan = make_plan(model, settings, gpus=gpus, build=build or recipe.build, backend=found.backend)
+    beside = projector_file(settings)
+    plan = make_plan(model, settings, gpus=gpus, build=build or recipe.build, backend=found.backend, projector=beside)
     report = _report("/".join(pair), plan, Policy(policy or recipe.budget.policy), found)
     return replace(report, origin=origin)
 
@@ -215,6 +219,8 @@ def _on_card(plan: Plan, policy: Policy) -> Quantity:
     total = terms.weights + terms.kv + terms.recurrent
     if plan.draft is not None:
         total = total + (plan.draft.gpus or (plan.draft.host,))[0]
+    if plan.projector is not None and plan.projector.device == (0 if plan.gpus else HOST):
+        total = total + plan.projector.weights
     if not plan.gpus:
         return total
     return total + _input_embedding(plan.model) if policy is Policy.PUBLISHED else total
@@ -324,8 +330,13 @@ def _notes(report: PlanReport) -> Iterator[str]:
     if report.origin:
         yield report.origin
     yield _working(report.plan)
+    yield from _in_host_memory(report.plan)
+    projector = report.plan.projector
+    if projector is not None:
+        where = "in host memory" if projector.device == HOST else f"on gpu{projector.device}"
+        yield f"the projector's weights beside the table, {_size(projector.weights)} {where}; its own working buffers are not derived here"
     beside = {
-        "the projector": settings.mmproj or settings.mmproj_url,
+        "the projector": report.plan.projector is None and (settings.mmproj or settings.mmproj_url),
         "the draft model": settings.model_draft or settings.hf_repo_draft,
         "adapters": settings.lora,
     }
@@ -345,6 +356,16 @@ def _working(plan: Plan) -> str:
     parts = [f"{name} {_size(size)}" for name, size in _first(plan).terms.buffer.largest[:3]]
     most = f"; on {_first(plan).name} at its fullest {', '.join(parts)}" if parts else ""
     return f"compute is the largest graph that {plan.program} reserves for{most}"
+
+
+def _in_host_memory(plan: Plan) -> Iterator[str]:
+    """Answer how much RAM a run needs: what it takes from the start, and up to which limits llama-server may add."""
+    need = host_need(plan)
+    yield f"host memory: {_size(need.least)} from the start ({', '.join(f'{name} {_size(size)}' for name, size in need.taken)})"
+    if need.may_add:
+        added = [f"{name} {'without a limit' if size is None else f'up to {_size(size)}'}" for name, size in need.may_add]
+        most = f": {_size(need.most)} at most" if need.most is not None else ""
+        yield f"llama-server may add to it as it runs, {', '.join(added)}{most}"
 
 
 def _counting(report: PlanReport) -> Iterator[str]:
@@ -428,6 +449,8 @@ def plan_as_dict(report: PlanReport) -> dict[str, object]:
         "devices": [_device(device) for device in (plan.host, *plan.gpus)],
         "draft": {"kv": plan.draft.kv, "compute": plan.draft.compute} if plan.draft else None,
         "notes": list(_notes(report)),
+        "projector": int(plan.projector.weights) if plan.projector else None,
+        "host_memory": _host_memory(plan),
         "attention_scores": int(report.scores) if report.scores else None,
         "on_card": int(report.total),
         "ladder": [_rung(rung, report) for rung in report.ladder],
@@ -444,6 +467,16 @@ def plan_as_dict(report: PlanReport) -> dict[str, object]:
             "fits": verdict == FITS,
         }
     return rows
+
+
+def _host_memory(plan: Plan) -> dict[str, object]:
+    need = host_need(plan)
+    return {
+        "least": int(need.least),
+        "most": None if need.most is None else int(need.most),
+        "taken": {name: int(size) for name, size in need.taken},
+        "may_add": {name: None if size is None else int(size) for name, size in need.may_add},
+    }
 
 
 def _device(device: Device) -> dict[str, object]:

@@ -393,7 +393,7 @@ print(sorted(name for name in sys.modules if name.startswith("generator.")), fil
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     heavy, ours = done.stderr.splitlines()
     assert heavy == "[]"
-    assert ours == "['generator.cli', 'generator.errors']"
+    assert ours == "['generator.cli', 'generator.errors', 'generator.measure', 'generator.measure.arguments']"
 
 
 def run_into(stdout: int, *words: str) -> subprocess.CompletedProcess[str]:

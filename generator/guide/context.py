@@ -11,12 +11,13 @@ from generator.errors import InputError
 from generator.facts import Facts
 from generator.guide.environment import has_template, rendered
 from generator.guide.ledger import Book
-from generator.guide.marks import Marks, anchor, code, escaped
+from generator.guide.marks import Marks, anchor, code, escaped, spelled
 from generator.guide.numbers import Subject
 from generator.guide.pictures import Picture
 from generator.guide.working import working_rows
 from generator.memory.budget import Policy
 from generator.memory.settings import to_arguments
+from generator.solve.auto import Chosen
 from generator.specs import Card, Citation, Engine, Fallback, Issue, Model, Recipe, Setting
 
 CARD_ROWS = (
@@ -43,7 +44,7 @@ ICONS = {"red": "🔴", "amber": "🟠", "note": "⚪"}
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The specs of one guide, as authored."""
+    """The specs of one guide, as authored; `chosen` is how the recipe came to a depth that it leaves open."""
 
     recipe: Recipe
     model: Model
@@ -52,6 +53,7 @@ class Sources:
     issues: Mapping[str, Issue]
     facts: Facts
     templates: Path
+    chosen: Chosen | None = None
 
 
 def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[str, Picture]) -> dict[str, object]:
@@ -63,6 +65,9 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "card": {"title": escaped(sources.card.title), "compute_capability": sources.card.compute_capability},
         "recipe": sources.recipe,
         "settings": subject.settings,
+        "chosen": None
+        if subject.chosen is None
+        else {"run": spelled(subject.chosen.run), "by_compute": subject.chosen.compute is not None},
         "build": sources.engine.build,
         "quant": sources.recipe.quant,
         "prefix": subject.prefix,
@@ -79,6 +84,7 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "command": lambda fallback=None: command(sources, fallback),
         "fits": book["budget.total"] <= book["budget.ceiling"],
         "measured": False,
+        "referee": _referee(sources, marks),
         "reconstructed": sources.facts[f"header.{subject.prefix}.tensors"].origin == "reconstructed",
         "policy": str(policy),
         "other_policy": str(Policy.ENGINE if policy is Policy.PUBLISHED else Policy.PUBLISHED),
@@ -315,6 +321,20 @@ def _fallback_rows(sources: Sources, subject: Subject) -> list[dict[str, str]]:
         rung = f"{settings.n_cpu_moe}@{settings.n_ctx}.{settings.type_k}/{settings.type_v}"
         rows.append({"flags": code(flags), "key": f"ladder.{rung}"})
     return rows
+
+
+def _referee(sources: Sources, marks: Marks) -> dict[str, object] | None:
+    """Give which build of the engine was asked, and how; None where the book has no answer of one."""
+    if "referee.difference" not in marks.book:
+        return None
+    build = str(sources.facts["measured.build"].value)
+    return {
+        "build": code(build),
+        "day": marks.day("measured.ladder"),
+        "pinned": build == sources.engine.build,
+        "posed": sources.facts["measured.posed"].value is True,
+        "differs": int(marks.book["referee.difference"]) > 0,
+    }
 
 
 def _draft(recipe: Recipe) -> dict[str, object] | None:

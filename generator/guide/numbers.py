@@ -27,19 +27,24 @@ from generator.memory.model import Model
 from generator.memory.plan import Plan, make_plan
 from generator.memory.settings import Settings
 from generator.quantity import BYTE, ONE, TOKEN, Quantity, derived, largest, scalar, total
+from generator.solve.auto import Chosen
 from generator.specs import Recipe
 from generator.traffic import decode, prefill
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What the numbers are about: a recipe with its settings, the model's header, and every fact in reach."""
+    """What the numbers are about: a recipe with its settings, the model's header, and every fact in reach.
+
+    `chosen` is how the recipe came to a depth that it leaves open.
+    """
 
     recipe: Recipe
     settings: Settings
     model: Model
     facts: Facts
     backend: str = CUDA
+    chosen: Chosen | None = None
 
     @property
     def plan(self) -> Plan:
@@ -97,6 +102,7 @@ def write_numbers(subject: Subject) -> Book:
     write_working(book, subject.plan, pool)
     _ladder(book, subject, pool)
     _fallback(book, subject, pool)
+    _chosen(book, subject, pool)
     _scores(book, subject)
     _traffic(book, subject)
     _draft(book, subject)
@@ -121,6 +127,8 @@ def _header(book: Book, subject: Subject) -> None:
 
 def _settings(book: Book, subject: Subject) -> None:
     for name, value in subject.recipe.settings.items():
+        if name == "n_cpu_moe" and subject.chosen is not None:
+            continue  # derived, once there is a budget
         fact = Fact(f"settings.{name}", value, origin="declared", note=f"the recipe's {name}")
         unit = {"n_ctx": TOKEN, "n_ubatch": TOKEN, "n_batch": TOKEN}.get(name, ONE)
         if name == "cache_ram":
@@ -290,6 +298,19 @@ def _fallback(book: Book, subject: Subject, pool: Pool) -> None:
         worst = largest(total_at(depth, caches) for caches in subject.kept_caches)
         rule = "smallest n_cpu_moe at which the ceiling minus the total exceeds the margin at every declared pair of cache types"
         book.add(key, derived(depth, ONE, [pool.ceiling, margin, worst], lambda _, depth=depth: depth, rule))  # type: ignore[misc]
+
+
+def _chosen(book: Book, subject: Subject, pool: Pool) -> None:
+    """The depth that a recipe left open, and by how much one block less misses."""
+    chosen = subject.chosen
+    if chosen is None:
+        return
+    depth, margin = chosen.n_cpu_moe, book["fallback.margin"]
+    at, less = (rung_of(book, subject, blocks, chosen.n_ctx, chosen.caches).total for blocks in (depth, depth - 1))
+    rule = "smallest n_cpu_moe at which the recipe and every fallback clear the ceiling by more than the margin, compute buffers and all"
+    book.add("settings.n_cpu_moe", derived(depth, ONE, [pool.ceiling, margin, at, less], lambda _: depth, rule))
+    missing = less + margin - pool.ceiling if chosen.compute is None else less + chosen.compute - pool.usable
+    book.add("settings.n_cpu_moe.one_less", missing, "MiB", 0)
 
 
 def _scores(book: Book, subject: Subject) -> None:

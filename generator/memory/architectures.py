@@ -19,10 +19,11 @@ from generator.memory.rows import head_length, is_latent, kv_heads, row_elements
 from generator.memory.states import ROLLING_BACK, compressor_state, dilated_convolution, looked_up_blocks, state_of
 from generator.quantity import ONE, Quantity, Value, largest
 
-DRAFT_BLOCKS_CACHED = Builds(until="v0.5.0")
+DRAFT_BLOCKS_CACHED = Builds(since="b10603", until="v0.5.0")
 """Builds whose contexts, the normal one and a draft head's, each cache for every block (src/llama-model.cpp, `create_memory`).
 
-Later ones, and earlier ones too for hybrids and for indexed caches, leave out what a context never reads.
+Later ones leave out what a context never reads; so do earlier ones, which could not run a glm4moe's head at all (#26534 taught them),
+and hybrids and indexed caches at any build.
 """
 
 
@@ -202,19 +203,26 @@ def _others(model: Model, chosen: Choice) -> list[int]:
 
 
 def indexed(model: Model, _: Build) -> Layers:
-    """A latent cache, and one K row more a block for the indexer that picks tokens (src/llama-kv-cache-dsa.cpp).
-
-    A header that lists `indexer.types` marks the blocks with an indexer of their own (src/models/glm-dsa.cpp).
-    """
+    """A latent cache, and one K row more a block for the indexer that picks tokens (src/llama-kv-cache-dsa.cpp)."""
     chosen = _every(model.loaded_blocks)
     indexer = Cache(dict.fromkeys(_picking(model, chosen.blocks), model.number("attention.indexer.key_length")), None, picks_tokens=True)
     return Layers(chosen, (*_caches(model, chosen.blocks), indexer), draft=_caches(model, _draft_blocks(model)))
 
 
+SHARING_CONTEXT = 1048576
+"""Trained context from which on GLM 5 shares indexers where the header does not list them: those of 5.2."""
+
+
 def _picking(model: Model, blocks: Iterable[int]) -> list[int]:
-    """Give those of some blocks that have an indexer of their own."""
-    listed = model.has("attention.indexer.types")
-    return [block for block in blocks if not listed or int(model.per_block("attention.indexer.types", block))]
+    """Give those of some blocks that have an indexer of their own: those the header lists, else all.
+
+    Of GLM 5.2 those are the first three and every fourth after them; DeepSeek V3.2's are all.
+    Source: src/models/glm-dsa.cpp (`GLM_5_2_DEFAULT_INDEXER_TYPES`).
+    """
+    if model.architecture != "deepseek32" and model.has("attention.indexer.types"):
+        return [block for block in blocks if int(model.per_block("attention.indexer.types", block))]
+    shared = model.architecture == "glm-dsa" and int(model.number("context_length", 0)) >= SHARING_CONTEXT
+    return [block for block in blocks if not shared or block < 2 or block % 4 == 2]
 
 
 FINE, COARSE = 4, 128

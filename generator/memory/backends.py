@@ -82,4 +82,4 @@ def attends(backend: str, key: int, value: int, group: int, types: tuple[str, st
     if key in EQUAL_HEADS:
         return value == key
     wanted, groups = GROUPED_HEADS.get(key, (0, 1))
-    return value == wanted and group >= 2 and group % groups == 0  # noqa: PLR2004
+    return value == wanted and group >= 2 and group % groups == 0

@@ -126,7 +126,7 @@ def _devices_used(settings: Settings, gpus: int) -> tuple[int, ...]:
     """Give the devices that layers may go to, in their order: those of -dev, or all, and of these the one of -mg with -sm none."""
     used = tuple(range(gpus))
     if settings.devices:
-        used = () if settings.devices == ("none",) else tuple(_device(name, gpus) for name in settings.devices)
+        used = () if settings.devices == ("none",) else tuple(device_named(name, gpus) for name in settings.devices)
     if settings.split_mode == "none" and used:
         if settings.main_gpu >= len(used):
             raise RefusedSettings(
@@ -182,7 +182,7 @@ def _single(value: float) -> float:
     return rounded
 
 
-def _device(name: str, gpus: int) -> int:
+def device_named(name: str, gpus: int) -> int:
     """Give the index of a device named by -dev."""
     match = _DEVICE.fullmatch(name)
     index = int(match[1] or 0) if match else gpus

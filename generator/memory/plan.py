@@ -18,6 +18,7 @@ from generator.memory.graph.terms import Buffer, buffer_of
 from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
 from generator.memory.placement import HOST, Placement, place
+from generator.memory.projector import Projector, projector_of
 from generator.memory.refusals import refuse, refuse_cache
 from generator.memory.settings import Settings
 from generator.quantity import BYTE, Quantity, total
@@ -107,7 +108,7 @@ class Plan:
     """What a run would allocate: the host, each GPU in order, and the draft context where one is asked for.
 
     `n_ctx` are the cells of all streams, `n_ctx_seq` those one sequence can use. `unknown_graph` names the tensor without which a graph
-    cannot be made for the header; the engine's margin then stands for compute.
+    cannot be made for the header; the engine's margin then stands for compute. `projector` is a second file, in no device's terms.
     """
 
     model: Model
@@ -121,6 +122,7 @@ class Plan:
     gpus: tuple[Device, ...]
     draft: Draft | None
     unknown_graph: str | None = None
+    projector: Projector | None = None
 
     @property
     def n_ctx(self) -> int:
@@ -133,7 +135,15 @@ class Plan:
         return int(self.context.cells)
 
 
-def make_plan(model: Model, settings: Settings, *, gpus: int = 1, build: str | None = None, backend: str | None = None) -> Plan:
+def make_plan(
+    model: Model,
+    settings: Settings,
+    *,
+    gpus: int = 1,
+    build: str | None = None,
+    backend: str | None = None,
+    projector: Model | None = None,
+) -> Plan:
     """Give the plan of a run at a build on devices of a backend. Raises RefusedSettings and UnsupportedArchitecture."""
     backend = backend or backend_of(build)
     layers = layers_of(model, build)
@@ -150,7 +160,8 @@ def make_plan(model: Model, settings: Settings, *, gpus: int = 1, build: str | N
     draft = draft_of(layers, settings, context, placement, gpus)
     if draft is not None:
         draft = replace(draft, buffers=_draft_compute(model, layers, context, settings, placement, engine, flash=flash))
-    return Plan(model, settings, settings.program, build, backend, context, placement, host, devices, draft, unknown)
+    beside = None if projector is None else projector_of(projector, settings, gpus)
+    return Plan(model, settings, settings.program, build, backend, context, placement, host, devices, draft, unknown, beside)
 
 
 def _compute(

@@ -41,7 +41,7 @@ class SettingName:
 SETTINGS: dict[str, SettingName] = {
     "n_gpu_layers": SettingName(WholeOrWord(0, ("auto", "all")), "Number of layers in device memory, counted from the last."),
     "n_cpu_moe": SettingName(
-        WholeOrWord(0, ("auto",)), "Routed experts of this many first blocks stay in host memory; auto lets us choose."
+        WholeOrWord(0, ("auto",)), "Routed experts of this many first blocks stay in host memory; auto takes the shallowest that fits."
     ),
     "cpu_moe": SettingName(Truth(), "All routed experts stay in host memory."),
     "n_cpu_ffn": SettingName(Whole(0), "Dense feed-forward weights of this many first blocks stay in host memory."),

@@ -96,9 +96,11 @@ def test_an_indexer_keeps_a_row_of_its_own() -> None:
 
 
 def test_builds_before_the_filter_cache_for_every_block_in_both_contexts() -> None:
-    # src/llama-model.cpp, `create_memory`: the filter of nextn layers came between v0.4.0 and v0.5.0
+    # src/llama-model.cpp, `create_memory`: the filter of nextn layers came between v0.4.0 and v0.5.0. Before #26534, of b10603, the
+    # engine counted such layers out by itself: at b6168 it printed 46 layers for the 47 blocks of GLM-4.5-Air.
     model = build(named("glm4moe", LATENT), [])
     for name, normal, draft in (
+        ("b6168", (0, 1), (2,)),
         ("v0.4.0", (0, 1, 2), (0, 1, 2)),
         ("b10666", (0, 1, 2), (0, 1, 2)),
         ("v0.5.0", (0, 1), (2,)),

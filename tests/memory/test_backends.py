@@ -29,8 +29,8 @@ def test_a_scan_is_computed_where_the_backend_has_a_kernel_of_its_sizes(shape: l
     assert [computes(backend, model, model.tensors[0]) for backend in ("cuda", "vulkan", "rocm")] == [cuda, vulkan, True]
 
 
-def test_builds_recorded_under_vulkan_are_planned_for_it_where_no_backend_is_named() -> None:
-    assert [backend_of(build) for build in ("b10666", "v0.4.0", "v0.5.0", None)] == ["cuda", "vulkan", "cuda", "cuda"]
+def test_builds_are_planned_for_what_they_were_recorded_under_where_no_backend_is_named() -> None:
+    assert [backend_of(build) for build in ("b10666", "v0.4.0", "v0.5.0", None)] == ["cuda", "vulkan", "rpc", "cuda"]
 
 
 def test_a_cache_tensor_a_vulkan_device_cannot_bind_is_refused_and_only_there() -> None:

@@ -83,23 +83,11 @@ class _Allocation:
 
     def run(self, leafs: Sequence[Tensor], nodes: Sequence[Tensor]) -> list[Peak]:
         for tensor in (*leafs, *nodes):
-            for one in (tensor, *tensor.src):
-                one.children = one.views = 0
-                one.held = False
-                if one.view is not None:
-                    one.view.children = one.view.views = 0
-                    one.view.held = False
+            self._forget(tensor)
         for leaf in leafs:
             self._put(leaf, leaf.device)
         for node in nodes:
-            if node.view is not None and node.op != NONE:
-                node.view.views += 1
-            if node.is_input:
-                self._put(node, node.device)
-            for operand in node.src:
-                operand.children += 1
-                if operand.is_input:
-                    self._put(operand, node.device)
+            self._count(node)
         for node in nodes:
             for operand in node.src:
                 self._put(operand, node.device)
@@ -107,6 +95,24 @@ class _Allocation:
             for operand in node.src:
                 self._let_go(operand)
         return self.peaks
+
+    def _forget(self, tensor: Tensor) -> None:
+        """Clear what an account of a tensor, of its operands and of what they show may hold."""
+        for one in (tensor, *tensor.src):
+            for root in (one, one.view or one):
+                root.children = root.views = 0
+                root.held = False
+
+    def _count(self, node: Tensor) -> None:
+        """Count who reads and who shows a tensor, and put what the host fills in before anything else."""
+        if node.view is not None and node.op != NONE:
+            node.view.views += 1
+        if node.is_input:
+            self._put(node, node.device)
+        for operand in node.src:
+            operand.children += 1
+            if operand.is_input:
+                self._put(operand, node.device)
 
     def _put(self, tensor: Tensor, device: int | None) -> None:
         if tensor.held or tensor.view is not None or tensor.home is not None:
@@ -126,10 +132,10 @@ class _Allocation:
     def _take_over(self, tensor: Tensor) -> bool:
         """Try to write over an operand that nothing else reads; the engine never does so through a view."""
         for operand in tensor.src:
-            if operand.held and operand is not tensor and not operand.is_output and operand.children == 1 and not operand.views:
-                if operand.has_layout_of(tensor):
-                    self._succeed(tensor, operand)
-                    return True
+            alone = operand.held and operand is not tensor and operand.children == 1 and not operand.views
+            if alone and not operand.is_output and operand.has_layout_of(tensor):
+                self._succeed(tensor, operand)
+                return True
         return False
 
     def _succeed(self, tensor: Tensor, operand: Tensor) -> None:

@@ -139,10 +139,7 @@ def attend(
     held_by = il if owner is None else owner
     assert head_k is not None and head_v is not None and heads is not None
     keys = read_k(b, cache, held_by, head_k, heads)
-    if cache.values is None:
-        values = ops.view_4d(keys, (head_v, *keys.ne[1:]), *keys.nb[1:])
-    else:
-        values = read_v(b, cache, held_by, head_v, heads)
+    values = ops.view_4d(keys, (head_v, *keys.ne[1:]), *keys.nb[1:]) if cache.values is None else read_v(b, cache, held_by, head_v, heads)
     cur = heads_attend(b, q, keys, values, given.mask, il, sinks=sinks, bias=bias, v_mla=v_mla)
     if given.v_rotation is not None:
         cur = hadamard(cur, given.v_rotation)

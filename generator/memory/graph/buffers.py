@@ -111,7 +111,7 @@ def _peaks(builder: Builder, settings: Settings, placement: Placement, engine: E
     gpus, backend = engine.gpus, engine.backend
     offloads = settings.op_offload and backend not in backends.TAKES_NOTHING_OVER
     copies = COPIES if works_as_pipeline(settings, placement, gpus) else 1
-    devices = Devices(gpus, offloads, copies, support.computes(backend, gpus, builder.missing))
+    devices = Devices(gpus, offloads, copies, support.computes(backend, gpus, unknown_operations(backend, engine.build)))
     planned = schedule(builder.leafs, builder.nodes, devices)
     alignment = HOST_ALIGNMENT if backend == backends.RPC else ALIGNMENT  # of the far side: a device is the host there
     return allocate(planned.leafs, planned.nodes, [*(alignment,) * gpus, HOST_ALIGNMENT], support.allocated(backend))
@@ -166,7 +166,7 @@ def batch_of(context: Context, settings: Settings, layers: Layers, engine: Engin
     outputs = smallest([asked, outputs_of(context, settings, engine.build)])
     unified = int(context.streams) == 1
     rollback = settings.rollback_depth if layers.rolls_back else 0
-    plain = not flash or Build.named(engine.build) in MASKS_IN_F32
+    plain = Build.named(engine.build) in MASKS_IN_F32
     return Batch(Count.of(tokens), sequences, Count.of(outputs), unified, flash, plain, state_rows=sequences, rollback=rollback)
 
 

@@ -47,7 +47,7 @@ class CacheView:
 class Batch:
     """The worst case that the engine reserves for: tokens of a micro-batch, sequences, and tokens whose logits are kept.
 
-    `masks_in_f32` is so without flash attention, and in older builds with it. `state_rows` are the rows of a recurrent state,
+    `masks_in_f32` is so in older builds even with flash attention. `state_rows` are the rows of a recurrent state,
     `rollback` the tokens that a draft can be taken back by.
     """
 

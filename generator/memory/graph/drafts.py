@@ -1,7 +1,7 @@
 """The graph of a draft head's own context: one more block that reads the token and the hidden state of the model before it.
 
 Source: llama.cpp src/models/qwen35.cpp, qwen35moe.cpp, qwen3next.cpp, bailingmoe3.cpp, glm4-moe.cpp, deepseek2.cpp, deepseek32.cpp,
-glm-dsa.cpp and hy-v3.cpp (`graph_mtp`).
+glm-dsa.cpp, hy-v3.cpp and nemotron-h-moe.cpp (`graph_mtp`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from generator.memory.graph.delta_nets import feed, gated_attention
 from generator.memory.graph.kimi import gated_by_head, has_sections, limited
 from generator.memory.graph.latent_attention import latent_attention
 from generator.memory.graph.stack import feed_forward_part
+from generator.memory.graph.state_spaces import nemotron_feed_forward
 from generator.memory.graph.tensor import Tensor
 
 
@@ -25,33 +26,38 @@ from generator.memory.graph.tensor import Tensor
 class Head:
     """How an architecture's draft head differs: its attention, its feed-forward part and the norm before that, and its last norm.
 
-    `crops` tells whether the tokens whose logits are kept are chosen after the attention already. `each` are the positions of a token.
+    `crops` tells where the tokens whose logits are kept are chosen: after the attention, after the sum that follows it, or last.
+    `each` are the positions of a token.
     """
 
     attention: Callable[[Builder, AttentionInput, Tensor, Tensor, int], Tensor]
     feed: Callable[[Builder, Tensor, int], Tensor]
     feed_norm: str = "post_attention_norm"
     last_norm: str = "nextn.shared_head_norm"
-    crops: bool = False
+    crops: str = "last"
+    last_kind: str = "rms"
     each: Callable[[Builder], int] = lambda _: 1
 
 
 def draft(b: Builder) -> None:
     """Make the graph of a model's draft head. Raises UnknownGraphError for an architecture whose draft head is not known."""
     head = HEADS.get(b.arch)
-    if head is None:
+    il = b.n_layer
+    if head is None or il not in b.caches:
         raise UnknownGraphError(f"draft head of {b.arch}")
-    il, inputs, out_ids, positions = b.n_layer, Inputs(b), b.out_ids(), b.positions(head.each(b))
+    inputs, out_ids, positions = Inputs(b), b.out_ids(), b.positions(head.each(b))
     residual = joined(b, il)
     cur = head.attention(b, inputs.of(il), b.norm(residual, "attn_norm", il), positions, il)
-    if head.crops:
+    if head.crops == "attention":
         cur, residual = ops.get_rows(cur, out_ids), ops.get_rows(residual, out_ids)
     after = ops.add(cur, residual, "mtp_ffn_inp")
+    if head.crops == "sum":
+        after = ops.get_rows(after, out_ids)
     cur = ops.add(head.feed(b, b.norm(after, head.feed_norm, il), il), after, "mtp_post_ffn")
     own = b.opt(head.last_norm, il)
-    cur = b.normed(cur, b.w("output_norm") if own is None else own, label="h_nextn")
+    cur = b.normed(cur, b.w("output_norm") if own is None else own, kind=head.last_kind, label="h_nextn")
     cur.is_output = True
-    logits(b, cur if head.crops else ops.get_rows(cur, out_ids), il)
+    logits(b, ops.get_rows(cur, out_ids) if head.crops == "last" else cur, il)
 
 
 def joined(b: Builder, il: int, *, kind: str = "rms") -> Tensor:
@@ -88,6 +94,10 @@ def _usual(b: Builder, given: AttentionInput, cur: Tensor, positions: Tensor, il
     return attend(b, given, ops.rope(q, positions, factors), ops.rope(k, positions, factors), v, il)
 
 
+def _without_positions(b: Builder, given: AttentionInput, cur: Tensor, _: Tensor, il: int) -> Tensor:
+    return attend(b, given, *qkv(b, cur, il), il)
+
+
 def _experts(b: Builder, cur: Tensor, il: int) -> Tensor:
     return feed_forward_part(b)(cur, il)
 
@@ -98,10 +108,11 @@ _LATENT = Head(_latent, _experts, feed_norm="ffn_norm")
 HEADS: Mapping[str, Head] = MappingProxyType(
     {
         **dict.fromkeys(("qwen35", "qwen35moe"), _QWEN35),
-        "qwen3next": Head(_gated, feed, crops=True),
+        "qwen3next": Head(_gated, feed, crops="attention"),
         "bailingmoe3": Head(
             gated_by_head, limited, feed_norm="ffn_norm", last_norm="layer_output_norm", each=lambda b: 4 if has_sections(b) else 1
         ),
+        "nemotron_h_moe": Head(_without_positions, nemotron_feed_forward, crops="sum", last_kind="layer"),
         "glm4moe": Head(_usual, _experts),
         "hy_v3": Head(_usual, _experts, feed_norm="ffn_norm"),
         **dict.fromkeys(("deepseek2", "deepseek32", "glm-dsa"), _LATENT),

@@ -20,10 +20,7 @@ def dense(b: Builder, cur: Tensor, il: int, *, suffix: str = "", gate: str = "pa
     up_name, gate_name, down_name = (f"ffn_{part}{suffix}" for part in ("up", "gate", "down"))
     has_gate = b.opt(gate_name, il) is not None
     up = _with_extras(b, cur, up_name, il, "ffn_up") if b.opt(up_name, il) is not None else cur
-    if has_gate:
-        gated = _with_extras(b, up if gate == "sequential" else cur, gate_name, il, "ffn_gate")
-    else:
-        gated = up
+    gated = _with_extras(b, up if gate == "sequential" else cur, gate_name, il, "ffn_gate") if has_gate else up
     if has_gate and gate == "parallel" and clamped:
         up = ops.clamp(up, "ffn_up_clamped")
         gated = ops.clamp(ops.unary(gated, "ffn_silu"), "ffn_silu_clamped")

@@ -14,7 +14,7 @@ from generator.memory.graph import ops
 from generator.memory.graph.attention import AttentionInput, attention_input, read_k, write_k
 from generator.memory.graph.builder import Builder, CacheView
 from generator.memory.graph.delta_nets import after_ends, delta_net, feed, gated_attention
-from generator.memory.graph.hyper_connections import started
+from generator.memory.graph.hyper_connections import Fused, started
 from generator.memory.graph.indexed import only_picked
 from generator.memory.graph.states import StateInput, by_sequence, held_state
 from generator.memory.graph.tensor import Tensor
@@ -29,11 +29,11 @@ def qwen4(b: Builder) -> None:
     given, positions, out_ids = attention_input(b, main), b.positions(4), b.out_ids()
     picker = _Picker(b, beside, positions, given.mask)
     looked_up = b.expand(_looked_up(b)) if looked_up_blocks(b.model) else None
-    streams = started(b, cur)
+    streams, fused = started(b, cur), Fused.of(b)
     for il in range(b.n_layer):
         if looked_up is not None and il in looked_up_blocks(b.model):
             streams = _with_ngrams(b, recurrent, looked_up, streams, il)
-        cur, wide = _mixed(b, streams, "hc_attn", il)
+        cur, wide = _mixed(b, streams, "hc_attn", il, fused)
         b.expand(cur)
         if il in main.keys:
             picked = picker.pick(cur, il) if picker.ratio(il) else None
@@ -47,30 +47,35 @@ def qwen4(b: Builder) -> None:
             width, count, n = streams.ne[:3]
             streams = ops.get_rows(ops.reshape(streams, width * count, n), out_ids)
             streams = ops.reshape(streams, width, count, streams.ne[1])
-        streams = _added(streams, cur, inject)
-        cur, wide = _mixed(b, streams, "hc_ffn", il)
-        streams = _added(streams, feed(b, cur, il), b.linear("hc_ffn_inject", wide, il, scale=False))
-    b.logits(_mixed(b, streams, "output_hc", None)[0])
+        streams = _added(streams, cur, inject, fused)
+        cur, wide = _mixed(b, streams, "hc_ffn", il, fused)
+        streams = _added(streams, feed(b, cur, il), b.linear("hc_ffn_inject", wide, il, scale=False), fused)
+    b.logits(_mixed(b, streams, "output_hc", None, fused)[0])
 
 
 # --- streams ---------------------------------------------------------------------------------------
 
 
-def _mixed(b: Builder, streams: Tensor, name: str, il: int | None) -> tuple[Tensor, Tensor]:
+def _mixed(b: Builder, streams: Tensor, name: str, il: int | None, fused: Fused) -> tuple[Tensor, Tensor]:
     """What a part reads of the streams, and all of them as one normed row (`build_hc_mix`)."""
     width, count, n = streams.ne[:3]
     wide = ops.reshape(ops.mul(ops.rms_norm(streams), b.w(f"{name}_norm", il)), width * count, n)
     gate = b.linear(f"{name}_up", ops.unary(ops.scale(b.linear(f"{name}_down", wide, il, scale=False))), il, scale=False)
-    if il is not None:
+    if il is not None and fused.read:
         return ops.hc_pre(ops.reshape(wide, width, count, n), ops.reshape(gate, width, count, n), "hc_mixed"), wide
     gated = ops.reshape(ops.mul(wide, ops.unary(gate)), width, count, n)
     first, *others = (ops.view_2d(gated, width, n, gated.nb[2]) for _ in range(count))
     return ops.scale(reduce(ops.add, others, ops.cont(first)), "hc_mixed"), wide
 
 
-def _added(streams: Tensor, cur: Tensor, inject: Tensor) -> Tensor:
+def _added(streams: Tensor, cur: Tensor, inject: Tensor, fused: Fused) -> Tensor:
     """The streams with what a part gave, by their weights (`build_hc_combine`)."""
-    return ops.hc_post(cur, streams, ops.scale(ops.unary(ops.scale(inject))), None, "hc_combine")
+    weights = ops.scale(ops.unary(ops.scale(inject)))
+    if fused.write:
+        return ops.hc_post(cur, streams, weights, None, "hc_combine")
+    width, count, n = streams.ne[:3]
+    each = ops.repeat(ops.reshape(cur, width, 1, n), width, count, n)
+    return ops.add(streams, ops.mul(each, ops.reshape(weights, 1, count, n)), "hc_combine")
 
 
 # --- which tokens are looked at --------------------------------------------------------------------

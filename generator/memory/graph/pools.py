@@ -34,7 +34,7 @@ def glm5_next(b: Builder) -> None:
     states = StateInput(b)
     main, beside = (replace(cache, label=label) for cache, label in zip(b.every_cache, ("", "idx_"), strict=True))
     inputs, out_ids = attention_input(b, main, values=False), b.out_ids()
-    pools, fused = _Pools(b, beside, inputs), hyper_connections.Fused()
+    pools, fused = _Pools(b, beside, inputs), _fused(b)
     feed = feed_forward_part(b, gating="sigmoid")
     streams = hyper_connections.started(b, cur)
     for il in range(b.n_layer):
@@ -49,6 +49,13 @@ def glm5_next(b: Builder) -> None:
     streams = ops.reshape(streams, width, count, streams.ne[1])
     each = [ops.view_2d(streams, width, streams.ne[2], streams.nb[2]) for _ in range(count)]
     b.finish(ops.scale(reduce(ops.add, each), "hc_head"))
+
+
+def _fused(b: Builder) -> hyper_connections.Fused:
+    """Give which operations on streams are one: not the last where blocks follow others in host memory, whose end devices take over."""
+    given_fused = hyper_connections.Fused.of(b)
+    places = {b.w("attn_norm", il).home for il in range(b.n_layer)}
+    return replace(given_fused, write=False) if len(places) > 1 and b.w("token_embd").home in places else given_fused
 
 
 def _picked_attention(b: Builder, inputs: AttentionInput, pools: _Pools, cur: Tensor, il: int) -> Tensor:

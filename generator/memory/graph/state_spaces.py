@@ -88,14 +88,15 @@ def nemotron_h(b: Builder) -> None:
         elif b.heads_kv(il):
             cur = attend(b, inputs.of(il), *qkv(b, cur, il), il)
         else:
-            cur = _nemotron_feed_forward(b, cur, il)
+            cur = nemotron_feed_forward(b, cur, il)
         cur = ops.add(cur, residual, "nemotron_h_block_out")
     cur = b.norm(cur, "output_norm", label="h_nextn")
     cur.is_output = True
     b.logits(ops.get_rows(cur, out_ids, "result_norm"))
 
 
-def _nemotron_feed_forward(b: Builder, cur: Tensor, il: int) -> Tensor:
+def nemotron_feed_forward(b: Builder, cur: Tensor, il: int) -> Tensor:
+    """Experts behind a narrower matrix, or a dense part; both square a relu."""
     if b.opt("ffn_gate_inp", il) is None:
         return feed_forward.dense(b, cur, il, steps=2)
     down, up = b.opt("ffn_latent_down", il), b.opt("ffn_latent_up", il)

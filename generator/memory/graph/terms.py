@@ -15,7 +15,6 @@ from generator.memory.graph.tensor import Count, Tensor
 from generator.memory.model import Model
 from generator.quantity import BYTE, ONE, Quantity, total
 
-
 COPY_OF = "copy of "
 """What stands before the name of a weight that is on the host and brought to a device for a while."""
 

@@ -281,3 +281,111 @@ MINIMAX: tuple[str, Mapping[str, object], str] = (
     7 Q4_K attn_q:3072x4096 attn_k:3072x512 attn_v:3072x512
     """,
 )
+
+QWEN4: tuple[str, Mapping[str, object], str] = (
+    "qwen4exp",
+    {
+        "block_count": 8,
+        "embedding_length": 2048,
+        "attention.head_count": 16,
+        "attention.head_count_kv": 2,
+        "feed_forward_length": 14336,
+        "attention.key_length": 256,
+        "attention.value_length": 256,
+        "rope.dimension_count": 64,
+        "rope.dimension_sections": [11, 11, 10, 0],
+        "hyper_connection.count": 4,
+        "hyper_connection.low_rank": 64,
+        "expert_count": 64,
+        "expert_used_count": 6,
+        "expert_feed_forward_length": 512,
+        "expert_shared_feed_forward_length": 512,
+        "attention.indexer.head_count": 4,
+        "attention.indexer.key_length": 128,
+        "attention.indexer.top_k": 2048,
+        "attention.compress_ratios": [0, 0, 0, 4, 0, 0, 0, 4],
+        "ple.layers": [1],
+        "ple.ngram_size": 3,
+        "ple.heads_per_ngram": 4,
+        "ple.conv_kernel": 4,
+        "ple.eos_token_id": 2,
+        "embedding_length_per_layer_input": 256,
+        "ple.layer_multipliers": [11, 13, 17],
+        "ple.head_offsets": [0, 1000, 2000, 3000, 4000, 5000, 6000, 7000],
+        "ssm.conv_kernel": 4,
+        "ssm.inner_size": 4096,
+        "ssm.state_size": 128,
+        "ssm.time_step_rank": 32,
+        "ssm.group_count": 16,
+    },
+    """
+    - Q4_K per_layer_token_embd:256x8000 token_embd:2048x32000 output_hc_down:8192x64
+    3,7 F32 indexer.k_norm:128 attn_q_norm:256 attn_k_norm:256 indexer.q_norm:128
+    - F32 output_hc_norm:2048x4
+    - Q8_0 output_hc_up:64x8192
+    0-7 F32 hc_attn_norm:2048x4 hc_ffn_norm:2048x4 ffn_gate_inp:2048x64 ffn_gate_inp_shexp:2048
+    0-7 Q4_K hc_attn_down:8192x64 hc_attn_inject:8192x4 hc_ffn_down:8192x64 hc_ffn_inject:8192x4 ffn_down_exps:512x2048x64
+    0-7 Q4_K ffn_gate_exps:2048x512x64 ffn_up_exps:2048x512x64 ffn_gate_shexp:2048x512 ffn_up_shexp:2048x512
+    0-7 Q4_K ffn_down_shexp:512x2048
+    0-7 Q8_0 hc_attn_up:64x8192 hc_ffn_up:64x8192
+    0-2,4-6 Q4_K attn_qkv:2048x8192 attn_gate:2048x4096 ssm_beta:2048x32 ssm_alpha:2048x32 ssm_out:4096x2048
+    0-2,4-6 F32 ssm_conv1d:4x8192 ssm_dt.bias:32 ssm_a:32 ssm_norm:128
+    1 Q4_K ple_key:2048x8192 ple_value:2048x2048 ple_norm_key:2048x4 ple_norm_query:2048x4 ple_norm_conv:2048x4
+    1 F32 ple_conv1d:4x8192
+    3,7 Q4_K attn_q:2048x8192 attn_k:2048x512 attn_v:2048x512 attn_output:4096x2048 indexer.q_proj:2048x512
+    3,7 Q4_K indexer.k_proj:2048x128
+    """,
+)
+
+GLM5_NEXT: tuple[str, Mapping[str, object], str] = (
+    "glm5-next",
+    {
+        "block_count": 12,
+        "embedding_length": 2048,
+        "attention.head_count": 16,
+        "attention.head_count_kv": [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1],
+        "feed_forward_length": 6144,
+        "attention.key_length": 512,
+        "attention.value_length": 512,
+        "attention.key_length_mla": 128,
+        "attention.value_length_mla": 128,
+        "rope.dimension_count": 0,
+        "kda.head_dim": 128,
+        "attention.q_lora_rank": 768,
+        "expert_count": 32,
+        "expert_used_count": 4,
+        "expert_feed_forward_length": 1024,
+        "attention.indexer.head_count": 16,
+        "attention.indexer.key_length": 128,
+        "attention.indexer.top_k": 2048,
+        "attention.indexer.kpool": 4,
+        "hyper_connection.count": 4,
+        "hyper_connection.sinkhorn_iterations": 3,
+        "hyper_connection.epsilon": 0.0,
+        "expert_weights_norm": False,
+        "attention.indexer.types": [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1],
+        "swiglu_clamp_exp": 7.0,
+        "attention.kv_lora_rank": 512,
+        "ssm.conv_kernel": 4,
+        "expert_shared_count": 1,
+    },
+    """
+    3,11 Q8_0 indexer_compressor_ape:128x4
+    - Q4_K token_embd:2048x32000
+    - F32 output_norm:2048
+    - Q6_K output:2048x32000
+    0-11 F32 attn_norm:2048 ffn_norm:2048 hc_attn_base:24 hc_attn_scale:3 hc_ffn_base:24 hc_ffn_scale:3 ffn_gate_inp:2048x32
+    0-11 F32 exp_probs_b.bias:32
+    0-11 Q4_K hc_attn_fn:8192x24 hc_ffn_fn:8192x24 attn_output:2048x2048 ffn_gate_exps:2048x1024x32 ffn_down_exps:1024x2048x32
+    0-11 Q4_K ffn_up_exps:2048x1024x32 ffn_gate_shexp:2048x1024 ffn_down_shexp:1024x2048 ffn_up_shexp:2048x1024
+    0-2,4-6,8-10 F32 ssm_conv1d_q:4x1x2048x1 ssm_conv1d_k:4x1x2048x1 ssm_conv1d_v:4x1x2048x1 ssm_a:16 ssm_dt.bias:2048
+    0-2,4-6,8-10 F32 ssm_norm:128
+    0-2,4-6,8-10 Q4_K attn_q:2048x2048 attn_k:2048x2048 attn_v:2048x2048 ssm_f_a:2048x128 ssm_beta:2048x16 ssm_g_a:2048x128
+    0-2,4-6,8-10 Q8_0 ssm_f_b:128x2048 ssm_g_b:128x2048
+    3,7,11 F32 attn_q_a_norm:768 attn_kv_a_norm:512
+    3,7,11 Q4_K attn_q_a:2048x768 attn_q_b:768x2048 attn_kv_a_mqa:2048x512 attn_v_b:512x128x16
+    3,7,11 Q8_0 attn_k_b:128x512x16
+    3,11 F32 indexer.k_norm:128 indexer.k_norm.bias:128
+    3,11 Q4_K indexer.proj:2048x16 indexer.attn_k:2048x128 indexer.attn_q_b:768x2048 indexer_compressor_gate:2048x128
+    """,
+)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from generator.memory.graph import ops
 from generator.memory.graph.allocate import Arena, Peak, allocate
-from generator.memory.graph.tensor import NONE, Tensor, given as leaf_named
+from generator.memory.graph.tensor import NONE, Tensor
+from generator.memory.graph.tensor import given as leaf_named
 
 KIB = 1024
 

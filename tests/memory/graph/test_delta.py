@@ -12,10 +12,17 @@ from generator.memory.placement import place
 from generator.memory.plan import make_plan
 from generator.memory.settings import parse_flags
 from tests.memory.graph.compact import Header, model_of
-from tests.memory.graph.delta_models import KIMI_K3, KIMI_LINEAR, KIMI_LINEAR_UNCOMPRESSED, LING3, MINIMAX, QWEN3NEXT, QWEN35
-
-PADDING = 1024
-"""Bytes that the alignment of tensors may make: that device aligns them to 32 bytes, not 128."""
+from tests.memory.graph.delta_models import (
+    GLM5_NEXT,
+    KIMI_K3,
+    KIMI_LINEAR,
+    KIMI_LINEAR_UNCOMPRESSED,
+    LING3,
+    MINIMAX,
+    QWEN3NEXT,
+    QWEN4,
+    QWEN35,
+)
 
 
 @pytest.mark.parametrize(
@@ -51,12 +58,18 @@ PADDING = 1024
         (MINIMAX, "llama-fit-params", "-ngl 99 -c 8192 -fa on -np 2 -ctk q8_0 -nkvo", 109_183_104, 37_959_840),
         (QWEN35, "llama-server", "-ngl 99 -c 8192 -fa on -np 3 --spec-type draft-mtp --spec-draft-n-max 5", 108_484_320, 11_312_896),
         (LING3, "llama-server", "-ngl 99 -c 8192 -fa on -np 3 --spec-type draft-mtp --spec-draft-n-max 5", 74_325_696, 13_410_016),
+        (QWEN4, "llama-fit-params", "-ngl 99 -c 32768 -fa on -np 1", 294_029_344, 63_348_768),
+        (QWEN4, "llama-fit-params", "-ngl 99 -c 300 -fa off -np 1", 63_748_704, 9_397_408),
+        (QWEN4, "llama-fit-params", "-ngl 5 -c 32768 -fa off -np 4", 409_370_656, 396_929_056),
+        (QWEN4, "llama-fit-params", "-ngl 99 -c 8192 -fa on -np 2 -ctk q8_0 -nkvo", 109_850_624, 19_275_808),
+        (GLM5_NEXT, "llama-fit-params", "-ngl 99 -c 32768 -fa on -np 1", 177_272_096, 54_977_824),
+        (GLM5_NEXT, "llama-fit-params", "-ngl 99 -c 300 -fa off -np 1", 40_857_600, 6_587_808),
+        (GLM5_NEXT, "llama-fit-params", "-ngl 5 -c 32768 -fa off -np 4", 575_486_752, 407_616_800),
     ],
 )
 def test_buffers_are_those_of_the_engine(header: Header, program: str, flags: str, device: int, host: int) -> None:
     plan = make_plan(model_of(header), parse_flags(flags, program), build="v0.5.0")
-    assert 0 <= plan.gpus[0].compute - device < PADDING
-    assert plan.host.compute == host
+    assert (plan.gpus[0].compute, plan.host.compute) == (device, host)
 
 
 @pytest.mark.parametrize(
@@ -73,5 +86,4 @@ def test_a_draft_head_has_buffers_of_its_own(header: Header, flags: str, device:
     layers, context = layers_of(model, "v0.5.0"), context_of(model, settings)
     placement = place(model, settings, 1, draft_head=True, backend=RPC)
     peaks = draft_buffers(model, layers, context, settings, placement, Engine("v0.5.0", RPC, 1), flash=settings.flash_attn == "on")
-    assert 0 <= peaks[0].size - device < PADDING
-    assert peaks[1].size == host
+    assert [peak.size for peak in peaks] == [device, host]
