@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from generator.memory.graph import buffers
-from generator.memory.graph.schedule import Devices, Schedule
+from generator.memory.graph.schedule import Devices, Schedule, schedule
 from generator.memory.graph.tensor import Tensor
 from generator.memory.plan import make_plan
 from generator.memory.settings import parse_flags
@@ -243,13 +242,12 @@ def test_a_graph_has_the_engines_operations_and_fills_its_buffers(
     header: Header, flags: str, operations: int, device: int, host: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted: list[int] = []
-    schedule = buffers.schedule
 
     def counting(leafs: Sequence[Tensor], nodes: Sequence[Tensor], devices: Devices) -> Schedule:
         counted.append(len(nodes))
         return schedule(leafs, nodes, devices)
 
-    monkeypatch.setattr(buffers, "schedule", counting)
+    monkeypatch.setattr("generator.memory.graph.buffers.schedule", counting)
     plan = make_plan(model_of(header), parse_flags(flags.split(), "llama-fit-params"), gpus=1, build="v0.5.0")
     assert counted == [operations]
     assert abs(plan.gpus[0].compute - device) < NEAR
