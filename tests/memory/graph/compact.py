@@ -30,7 +30,7 @@ def _rows(blocks: str, kind: str, *tensors: str) -> Iterator[list[object]]:
     for tensor in tensors:
         name, dimensions = tensor.split(":")
         shape = [int(length) for length in dimensions.split("x")]
-        full = name.rstrip("!") if name.endswith((".bias", ".scale", "!")) or name == "ssm_a" else f"{name}.weight"
+        full = name.rstrip("!") if name.endswith((".bias", ".scale", ".scales", "!")) or name == "ssm_a" else f"{name}.weight"
         for prefix in _prefixes(blocks):
             yield [prefix + full, kind, shape, prod(shape) // per_block * block_bytes]
 
