@@ -27,7 +27,7 @@ def _rows(blocks: str, kind: str, *tensors: str) -> Iterator[list[object]]:
     for tensor in tensors:
         name, dimensions = tensor.split(":")
         shape = [int(length) for length in dimensions.split("x")]
-        full = name if name.endswith((".bias", ".scale")) or name == "ssm_a" else f"{name}.weight"
+        full = name if name.endswith((".bias", ".scale")) or name in {"ssm_a", "exp_probs_b"} else f"{name}.weight"
         for prefix in _prefixes(blocks):
             yield [prefix + full, kind, shape, prod(shape) // per_block * block_bytes]
 
