@@ -313,7 +313,7 @@ HUNYUAN3: Header = (
     },
     """
     0 Q4_K ffn_gate:1024x2048 ffn_up:1024x2048 ffn_down:2048x1024
-    1-3 F32 ffn_gate_inp:1024x16 exp_probs_b:16
+    1-3 F32 ffn_gate_inp:1024x16 exp_probs_b!:16
     1-3 Q4_K ffn_gate_exps:1024x256x16 ffn_up_exps:1024x256x16 ffn_down_exps:256x1024x16 ffn_gate_shexp:1024x256 ffn_up_shexp:1024x256
     1-3 Q4_K ffn_down_shexp:256x1024
     - Q4_K token_embd:1024x8000
