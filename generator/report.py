@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from generator.catalog import Catalog
 from generator.errors import InputError, RefusedSettings
 from generator.memory.architectures import layers_of
+from generator.memory.backends import reads_on_cuda
 from generator.memory.budget import Policy, Pool, clears_by, fits
 from generator.memory.compute import attention_scores, declared_reserve
 from generator.memory.context import CELL_PADDING, Context, context_of
@@ -32,9 +33,6 @@ MAX_DEVICES = 16
 """Source: src/llama.cpp, `llama_max_devices`."""
 CACHES: tuple[Caches, ...] = (("q8_0", "q8_0"), ("q8_0", "f16"), ("f16", "f16"))
 """Pairs of cache types that the ladder shows beside the plan's own."""
-CUDA_CACHES = frozenset({"f32", "f16", "bf16", "q8_0", "q4_0"})
-"""Cache types that a default CUDA build has flash-attention kernels for, K and V alike (ggml/src/ggml-cuda/fattn.cu,
-`ggml_cuda_get_best_fattn_kernel`; the others are compiled with GGML_CUDA_FA_ALL_QUANTS only)."""
 
 FITS, BARELY, TOO_LARGE = "fits", "fits with nothing in reserve", "does not fit"
 """What a verdict says; BARELY where a compute buffer larger than the reserve leaves less than the reserve beside it."""
@@ -361,7 +359,7 @@ def _working(plan: Plan) -> str:
 def _in_host_memory(plan: Plan) -> Iterator[str]:
     """Answer how much RAM a run needs: what it takes from the start, and up to which limits llama-server may add."""
     need = host_need(plan)
-    yield f"host memory: {_size(need.least)} from the start ({', '.join(f'{name} {_size(size)}' for name, size in need.taken)})"
+    yield f"system memory: {_size(need.least)} from the start ({', '.join(f'{name} {_size(size)}' for name, size in need.taken)})"
     if need.may_add:
         added = [f"{name} {'without a limit' if size is None else f'up to {_size(size)}'}" for name, size in need.may_add]
         most = f": {_size(need.most)} at most" if need.most is not None else ""
@@ -385,7 +383,7 @@ def _attention(report: PlanReport) -> Iterator[str]:
         yield f"flash attention is off: attention scores are {_size(report.scores)} of it, {against} than the reserve of {_size(reserve)}"
     pair = (settings.type_k, settings.type_v)
     on_cuda = (report.card is None or report.card.backend == "cuda") and any(device.kv for device in report.plan.gpus)
-    if settings.flash_attn == "off" or not on_cuda or (pair[0] == pair[1] and pair[0] in CUDA_CACHES):
+    if settings.flash_attn == "off" or not on_cuda or reads_on_cuda(pair, report.plan.build):
         return
     outcome = "attention runs on the CPU" if settings.flash_attn == "on" else "-fa auto turns it off, or stops where V is quantised"
     yield f"warning: a default CUDA build has no flash attention for {'/'.join(pair)}: {outcome} (fattn.cu; see GGML_CUDA_FA_ALL_QUANTS)"

@@ -232,7 +232,7 @@ FINE, COARSE = 4, 128
 def compressed(model: Model, _: Build) -> Layers:
     """K only, a stream a sequence: a window on every block, and rows that stand for several tokens (src/llama-kv-cache-dsv4.cpp).
 
-    Blocks of the fine ratio have an indexer beside; each compressor keeps a state.
+    Blocks of the fine ratio have an indexer beside; each compressor keeps a state. A draft head caches V as well, and does not read it.
     """
     chosen = _every(model.block_count)
     ratios = [int(model.per_block("attention.compress_ratios", block)) for block in chosen.blocks]
@@ -255,7 +255,9 @@ def compressed(model: Model, _: Build) -> Layers:
         compressor_state(coarse, COARSE, head),
         compressor_state(fine, 2 * FINE, picked * 2),
     )
-    return Layers(chosen, caches, states, rolls_back=model.architecture in ROLLING_BACK)
+    drafting = _draft_blocks(model)
+    draft = (_cache(model, drafting, windows.all_windowed(model)),) if drafting else ()
+    return Layers(chosen, caches, states, draft, model.architecture in ROLLING_BACK)
 
 
 _ATTENTION = (

@@ -66,10 +66,16 @@ GROUPED_HEADS = {192: (128, 8), 320: (256, 32), 512: (512, 2), 576: (512, 2)}
 """Lengths of K for which they want a certain length of V, and query heads in groups of so many for each head of K."""
 
 
-def attends(backend: str, key: int, value: int, group: int, types: tuple[str, str]) -> bool:
+PAIRED_ON_CUDA = Builds(until="v0.5.0")
+"""Builds whose default CUDA kernels want K and V of one type, of those in `PAIRED_TYPES`; v0.5.0 copies others to F16."""
+
+PAIRED_TYPES = frozenset({"f32", "f16", "bf16", "q8_0", "q4_0"})
+
+
+def attends(backend: str, key: int, value: int, group: int, types: tuple[str, str], build: str | None = None) -> bool:
     """Tell whether a backend computes flash attention for heads of these lengths, `group` query heads a head of K, and cache types.
 
-    Source: ggml/src/ggml-cuda/fattn.cu, `ggml_cuda_get_best_fattn_kernel` (a build with all pairs of types);
+    Source: ggml/src/ggml-cuda/fattn.cu, `ggml_cuda_get_best_fattn_kernel` (compiled without GGML_CUDA_FA_ALL_QUANTS);
     ggml/src/ggml-vulkan/ggml-vulkan.cpp, `ggml_backend_vk_device_supports_op`. Other backends are taken to.
     """
     if backend == VULKAN:
@@ -77,9 +83,16 @@ def attends(backend: str, key: int, value: int, group: int, types: tuple[str, st
         return even and ATTENDED_BY_VULKAN.issuperset(types) and (types[0] == "bf16") == (types[1] == "bf16")
     if backend != CUDA:
         return True
-    if not ATTENDED_BY_CUDA.issuperset(types):
+    if not reads_on_cuda(types, build):
         return False
     if key in EQUAL_HEADS:
         return value == key
     wanted, groups = GROUPED_HEADS.get(key, (0, 1))
     return value == wanted and group >= 2 and group % groups == 0
+
+
+def reads_on_cuda(types: tuple[str, str], build: str | None = None) -> bool:
+    """Tell whether a default CUDA build of the engine has flash attention for a pair of cache types."""
+    if Build.named(build) in PAIRED_ON_CUDA:
+        return types[0] == types[1] and types[0] in PAIRED_TYPES
+    return ATTENDED_BY_CUDA.issuperset(types)

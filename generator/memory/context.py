@@ -58,8 +58,8 @@ def context_of(model: Model, settings: Settings) -> Context:
     padded = asked.rounded_up(CELL_PADDING)
     streams = Quantity.constant(1 if unified else sequences, ONE, "streams of the cache")
     each = padded if unified or sequences == 1 else _share(padded, sequences)
-    batch = smallest([asked, Quantity.constant(settings.n_batch, TOKEN, "-b")])
-    micro = smallest([batch, Quantity.constant(settings.n_ubatch or settings.n_batch, TOKEN, "-ub")])
+    batch = smallest([asked, Quantity.constant(settings.n_batch, TOKEN, "-b").named("settings.n_batch")])
+    micro = smallest([batch, Quantity.constant(settings.n_ubatch or settings.n_batch, TOKEN, "-ub").named("settings.n_ubatch")])
     return Context(asked, each, streams, Quantity.constant(sequences, ONE, "-np"), batch, micro)
 
 

@@ -26,19 +26,19 @@ def settled(model: Model, settings: Settings) -> Settings:
     return replace(settings, flash_attn="off") if model.architecture in INCAPABLE else settings
 
 
-def is_on(model: Model, layers: Layers, settings: Settings, placement: Placement, backend: str) -> bool:
+def is_on(model: Model, layers: Layers, settings: Settings, placement: Placement, backend: str, build: str | None) -> bool:
     """Tell whether a run attends with flash attention."""
     if settings.flash_attn != "auto":
         return settings.flash_attn == "on"
     windowed = windowed_blocks(model)
     blocks = [block for block in layers.attention.blocks if placement.layer_devices[block] != HOST]
-    return all(_attends(model, block, settings, backend, windowed=block in windowed) for block in blocks)
+    return all(_attends(model, block, settings, (backend, build), windowed=block in windowed) for block in blocks)
 
 
-def _attends(model: Model, block: int, settings: Settings, backend: str, *, windowed: bool) -> bool:
+def _attends(model: Model, block: int, settings: Settings, engine: tuple[str, str | None], *, windowed: bool) -> bool:
     key = int(head_length(model, "key", windowed=windowed))
     value = int(head_length(model, "value", windowed=windowed))
     if is_latent(model):
         value = int(model.number("attention.kv_lora_rank", value))
     heads, shared = int(model.per_block("attention.head_count", block)), int(kv_heads(model, block))
-    return attends(backend, key, value, heads // max(shared, 1), (settings.type_k, settings.type_v))
+    return attends(engine[0], key, value, heads // max(shared, 1), (settings.type_k, settings.type_v), engine[1])

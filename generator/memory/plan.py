@@ -152,7 +152,7 @@ def make_plan(
     context = context_of(model, settings)
     refuse_cache(layers, settings, context, backend if gpus else None)
     placement = place(model, settings, gpus, draft_head=settings.loads_draft_head, backend=backend)
-    flash = is_on(model, layers, settings, placement, backend)
+    flash = is_on(model, layers, settings, placement, backend, build)
     engine = Engine(build, backend, gpus)
     compute, unknown = _compute(model, layers, context, settings, placement, engine, flash=flash)
     host = Device("host", _terms(settings, layers, context, placement, HOST, compute[gpus]))

@@ -113,7 +113,7 @@ def _attends(model: Model, settings: Settings, pair: Caches, backend: str, build
     """Tell whether the backend computes flash attention over caches of these types, with every layer on the card."""
     automatic = replace(settings, type_k=pair[0], type_v=pair[1], n_gpu_layers="all", flash_attn="auto")
     placement = place(model, automatic, 1, draft_head=automatic.loads_draft_head, backend=backend)
-    return is_on(model, layers_of(model, build), automatic, placement, backend)
+    return is_on(model, layers_of(model, build), automatic, placement, backend, build)
 
 
 def points(grid: Grid, quants: int) -> Iterator[Point]:

@@ -82,6 +82,9 @@ GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
 )
 """Architectures with a graph of their own; the others are plain decoders."""
 
+DRAFTS: Mapping[str, Callable[[Builder], None]] = MappingProxyType({**windowed_drafts.GRAPHS, **latent.DRAFTS})
+"""Architectures whose draft head has a graph of its own."""
+
 
 def compute_buffers(
     model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
@@ -103,7 +106,7 @@ def draft_buffers(
     asked = replace(settings, program="llama-server", embedding=False, spec_type=())
     asked = replace(asked, type_k=settings.type_k_draft, type_v=settings.type_v_draft)
     builder = _builder(model, alone, context, asked, placement, engine, flash=flash)
-    windowed_drafts.GRAPHS.get(model.architecture, drafts.draft)(builder)
+    DRAFTS.get(model.architecture, drafts.draft)(builder)
     return _peaks(builder, asked, placement, engine)
 
 
@@ -111,7 +114,7 @@ def _peaks(builder: Builder, settings: Settings, placement: Placement, engine: E
     gpus, backend = engine.gpus, engine.backend
     offloads = settings.op_offload and backend not in backends.TAKES_NOTHING_OVER
     copies = COPIES if works_as_pipeline(settings, placement, gpus) else 1
-    devices = Devices(gpus, offloads, copies, support.computes(backend, gpus, unknown_operations(backend, engine.build)))
+    devices = Devices(gpus, offloads, copies, support.computes(backend, gpus, engine.build, unknown_operations(backend, engine.build)))
     planned = schedule(builder.leafs, builder.nodes, devices)
     alignment = HOST_ALIGNMENT if backend == backends.RPC else ALIGNMENT  # of the far side: a device is the host there
     return allocate(planned.leafs, planned.nodes, [*(alignment,) * gpus, HOST_ALIGNMENT], support.allocated(backend))

@@ -94,6 +94,7 @@ class Builder:
         self.attention_device: int | None = None
         self.missing: frozenset[str] = frozenset()
         self.soft_caps_scores = False
+        self.unread: frozenset[str] = frozenset()
         self.embedded: Tensor | None = None
 
     # hyperparameters
@@ -136,6 +137,8 @@ class Builder:
 
     def opt(self, name: str, il: int | None = None, suffix: str = "weight") -> Tensor | None:
         """Give a weight where the file has it; some are written without a suffix (`ssm_a`)."""
+        if f"{name}.{suffix}" in self.unread:
+            return None
         bare = name if il is None else f"blk.{il}.{name}"
         full = f"{bare}.{suffix}" if suffix and not (suffix == "weight" and bare in self._shapes) else bare
         if full not in self._weights:

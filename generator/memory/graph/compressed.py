@@ -5,13 +5,13 @@ Source: llama.cpp src/models/deepseek4.cpp.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from generator.memory.graph import feed_forward, hyper_connections, indexed, ops
 from generator.memory.graph.attention import AttentionInput, attention_input, heads_attend, read_k, write_k
-from generator.memory.graph.builder import Builder, hadamard
+from generator.memory.graph.builder import Builder, CacheView, hadamard
 from generator.memory.graph.compressors import Compressor
+from generator.memory.graph.drafts import logits
 from generator.memory.graph.hyper_connections import Fused
 from generator.memory.graph.latent_attention import short_query
 from generator.memory.graph.tensor import Tensor
@@ -39,10 +39,34 @@ def compressed(b: Builder) -> None:
     b.finish(hyper_connections.joined(b, ops.reshape(flat, b.n_embd, count, b.batch.outputs)))
 
 
-def _feed(b: Builder, cur: Tensor, tokens: Tensor, il: int) -> Tensor:
+def compressed_draft(b: Builder) -> None:
+    """The draft head of DeepSeek V4: one more block on the streams of the model before it, which attends to a window alone."""
+    il, count, fused = b.n_layer, b.number("hyper_connection.count"), Fused.of(b)
+    matrix = b.opt("nextn.embed_tokens", il) or b.w("token_embd")
+    token = ops.get_rows(matrix, b.input("inp_tokens", "I32", b.n_tokens), "mtp_tok_embd")
+    hidden = b.input("mtp_h_input", "F32", b.n_embd * count, b.n_tokens)
+    before = b.norm(ops.reshape(hidden, b.n_embd, count, b.n_tokens), "nextn.hnorm", il)
+    positions, out_ids = b.positions(), b.out_ids()
+    token = hyper_connections.started(b, b.norm(token, "nextn.enorm", il))
+    streams = b.linear("nextn.eh_proj", ops.concat(token, before, 0, "mtp_concat"), il, "mtp_eh_proj")
+    cur, kept = hyper_connections.read(b, streams, "attn", il, fused)
+    cur = _Attention.drafting(b, positions).block(b.norm(cur, "attn_norm", il), il)
+    streams = hyper_connections.write(b, cur, kept, fused)
+    cur, kept = hyper_connections.read(b, streams, "ffn", il, fused)
+    streams = hyper_connections.write(b, _feed(b, b.norm(cur, "ffn_norm", il), None, il), kept, fused)
+    flat = ops.get_rows(ops.reshape(streams, b.n_embd * count, b.n_tokens), out_ids, "h_nextn")
+    flat.is_output = True
+    cur = hyper_connections.joined(b, ops.reshape(flat, b.n_embd, count, b.batch.outputs))
+    own = b.opt("nextn.shared_head_norm", il)
+    cur = b.normed(cur, b.w("output_norm") if own is None else own, label="mtp_shared_head_norm")
+    cur.is_output = True
+    logits(b, cur, il)
+
+
+def _feed(b: Builder, cur: Tensor, tokens: Tensor | None, il: int) -> Tensor:
     """A mixture of experts; the first blocks choose them by the token alone."""
     table = b.opt("ffn_gate_tid2eid", il)
-    selected = None if table is None else ops.get_rows(table, tokens)
+    selected = None if table is None or tokens is None else ops.get_rows(table, tokens)
     normalised = b.flag("expert_weights_norm")
     made = feed_forward.experts(b, cur, il, gating="sqrt_softplus", normalised=normalised, selected=selected)
     return ops.add(made, feed_forward.dense(b, cur, il, suffix="_shexp"), "ffn_out")
@@ -50,32 +74,31 @@ def _feed(b: Builder, cur: Tensor, tokens: Tensor, il: int) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class _Attention:
-    """The attention of all blocks, and its inputs: those of the window, and the compressors by the ratio of a block."""
+    """The attention of all blocks, and its inputs: those of the window, and the compressors, which a draft head does not have."""
 
     b: Builder
     positions: Tensor
     window: AttentionInput
-    fine: Compressor
-    coarse: Compressor
-    indexer: Compressor
+    beside: _Compressors | None
 
     @staticmethod
     def of(b: Builder, positions: Tensor) -> _Attention:
         labels = ("", "fine_", "coarse_", "indexer_")
         raw, fine, coarse, indexer = (replace(cache, label=label) for cache, label in zip(b.every_cache, labels, strict=True))
         head, picked = b.head("key", 0), b.number("attention.indexer.key_length")
-        mask = "F16" if b.batch.flash else "F32"
-        rotation = indexed.rotation_of(head) if raw.rotates_keys or head == picked else 0
-        window = attention_input(b, raw, values=False)
-        window.k_rotation = b.input("attn_inp_k_rot", "F32", rotation, rotation) if rotation else None
-        return _Attention(
-            b,
-            positions,
-            window,
+        mask, rotation = "F16" if b.batch.flash else "F32", _rotation(b, raw)
+        beside = _Compressors(
             Compressor(b, "attn_compressor", fine, FINE, head, mask, rotation=rotation),
             Compressor(b, "attn_compressor", coarse, COARSE, head, mask, rotation=rotation),
             Compressor(b, "indexer_compressor", indexer, FINE, picked, "F16", rotation=indexed.rotation_of(picked)),
         )
+        return _Attention(b, positions, _window(b, raw, rotation), beside)
+
+    @staticmethod
+    def drafting(b: Builder, positions: Tensor) -> _Attention:
+        """Give that of a draft head."""
+        cache = b.caches[b.n_layer]
+        return _Attention(b, positions, _window(b, cache, _rotation(b, cache)), None)
 
     def block(self, cur: Tensor, il: int) -> Tensor:
         """The attention of one block, from what it reads to what it gives."""
@@ -85,23 +108,21 @@ class _Attention:
         q = ops.rope(q, self.positions, name="q")
         k = b.norm(b.linear("attn_kv", cur, il), "attn_kv_a_norm", il)
         k = ops.rope(ops.reshape(k, head, 1, n, name="kv_norm"), self.positions, name="kv")
-        ratio = b.of_block("attention.compress_ratios", il)
-        masked: Callable[[], Tensor] | None = None
-        if ratio == FINE:
-            self.fine.store(cur, il)
-            self.indexer.store(cur, il)
-            picked = self._pick(short, cur, il)
-            out = self._attend(q, k, il, self.fine, lambda: self._only_picked(picked))
-        elif ratio == COARSE:
-            self.coarse.store(cur, il)
-            out = self._attend(q, k, il, self.coarse, lambda: self.coarse.mask)
-        else:
-            out = self._attend(q, k, il, None, masked)
-        return self._project(out, head, heads, il)
+        ratio, beside = b.of_block("attention.compress_ratios", il), self.beside
+        rows: tuple[Compressor, Tensor] | None = None
+        if beside is not None and ratio == FINE:
+            beside.fine.store(cur, il)
+            beside.indexer.store(cur, il)
+            mask = beside.fine.mask
+            rows = (beside.fine, indexed.only_picked(mask, self._pick(beside.indexer, short, cur, il), mask.type))
+        elif beside is not None and ratio == COARSE:
+            beside.coarse.store(cur, il)
+            rows = (beside.coarse, beside.coarse.mask)
+        return self._project(self._attend(q, k, il, rows), head, heads, il)
 
-    def _pick(self, short: Tensor, cur: Tensor, il: int) -> Tensor:
+    def _pick(self, beside: Compressor, short: Tensor, cur: Tensor, il: int) -> Tensor:
         """Give the compressed rows that each token looks at."""
-        b, beside = self.b, self.indexer
+        b = self.b
         q = ops.reshape(b.linear("indexer.attn_q_b", short, il), beside.head, b.number("attention.indexer.head_count"), b.n_tokens)
         q = ops.rope(q, self.positions, name="lid_q_rope")
         assert beside.rotation is not None
@@ -112,11 +133,8 @@ class _Attention:
         made = indexed.scores(indexed.rows_by_stream(q, streams), keys, indexed.weights_by_stream(weights, streams), beside.mask)
         return indexed.best(b, made)
 
-    def _only_picked(self, picked: Tensor) -> Tensor:
-        return indexed.only_picked(self.fine.mask, picked, self.fine.mask.type)
-
-    def _attend(self, q: Tensor, k: Tensor, il: int, beside: Compressor | None, mask_beside: Callable[[], Tensor] | None) -> Tensor:
-        """Attention on the window, and on the compressed rows `beside` it."""
+    def _attend(self, q: Tensor, k: Tensor, il: int, beside: tuple[Compressor, Tensor] | None) -> Tensor:
+        """Attention on the window, and on the compressed rows `beside` it, with their mask."""
         b, window, head = self.b, self.window, k.ne[0]
         if window.k_rotation is not None:
             q, k = hadamard(q, window.k_rotation), hadamard(k, window.k_rotation)
@@ -124,10 +142,12 @@ class _Attention:
         b.expand(k)
         b.expand(write_k(b, window, k, il))
         keys, mask = read_k(b, window.cache, il, head, 1), window.mask
-        if beside is not None and mask_beside is not None:
-            keys = ops.concat(keys, _whole(read_k(b, beside.cache, il, head, 1)), 2, "k_all")
-            mask = ops.concat(mask, mask_beside(), 0, "kq_mask")
-        out = heads_attend(b, q, keys, keys, mask, il, sinks=b.w("attn_sinks", il))
+        if beside is not None:
+            compressor, mask_beside = beside
+            keys = ops.concat(keys, _whole(read_k(b, compressor.cache, il, head, 1)), 2, "k_all")
+            mask = ops.concat(mask, mask_beside, 0, "kq_mask")
+        values = _whole(keys) if self.beside is None else keys
+        out = heads_attend(b, q, keys, values, mask, il, sinks=b.w("attn_sinks", il))
         return out if window.k_rotation is None else hadamard(out, window.k_rotation)
 
     def _project(self, cur: Tensor, head: int, heads: int, il: int) -> Tensor:
@@ -138,6 +158,27 @@ class _Attention:
         cur = ops.permute(ops.reshape(cur, each, groups, n), 0, 2, 1, 3)
         short = ops.permute(ops.mul_mat(b.shaped("attn_output_a", il, each, rank, groups), cur, "attn_wo_a"), 0, 2, 1, 3)
         return b.linear("attn_output_b", ops.cont(short, rank * groups, n), il, "attn_out")
+
+
+@dataclass(frozen=True, slots=True)
+class _Compressors:
+    """Those of blocks with fine and with coarse rows, and that of the indexer of fine ones."""
+
+    fine: Compressor
+    coarse: Compressor
+    indexer: Compressor
+
+
+def _rotation(b: Builder, cache: CacheView) -> int:
+    """Give the elements that rows of a window are rotated by: always, where they are as long as an indexer's."""
+    head = b.head("key", 0)
+    return indexed.rotation_of(head) if cache.rotates_keys or head == b.number("attention.indexer.key_length") else 0
+
+
+def _window(b: Builder, cache: CacheView, rotation: int) -> AttentionInput:
+    window = attention_input(b, cache, values=False)
+    window.k_rotation = b.input("attn_inp_k_rot", "F32", rotation, rotation) if rotation else None
+    return window
 
 
 def _whole(keys: Tensor) -> Tensor:

@@ -36,6 +36,7 @@ class Run:
     def __init__(self, b: Builder) -> None:
         self.b = b
         self.shape = SHAPES.get(b.arch, Shape())
+        b.unread = self.shape.unread
         self.positions = b.positions(4 if self.shape.sections and _has_sections(b) else 1)
         tempers = b.real("attention.temperature_scale") != 0
         self.q_factors = b.input("inp_attn_scale", "F32", 1, 1, b.n_tokens) if tempers else None

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from generator.memory.graph import feed_forward, ops
 from generator.memory.graph.attention import attend
 from generator.memory.graph.builder import Builder
-from generator.memory.graph.compressed import compressed
+from generator.memory.graph.compressed import compressed, compressed_draft
 from generator.memory.graph.decoder import Inputs, qkv, rope_factors
 from generator.memory.graph.indexed import indexed
 from generator.memory.graph.latent_attention import latent_attention
@@ -106,3 +106,6 @@ GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
     }
 )
 """Architectures and what makes their graph."""
+
+DRAFTS: Mapping[str, Callable[[Builder], None]] = MappingProxyType({"deepseek4": compressed_draft})
+"""Architectures and what makes the graph of their draft head."""

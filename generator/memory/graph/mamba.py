@@ -157,7 +157,7 @@ def _scan(b: Builder, given: StateInput, m: Sizes, operands: Operands, il: int, 
     kept = 1 if flat else 1 + b.batch.rollback
 
     def scan(states: Tensor, ids: Tensor) -> Tensor:
-        return ops.ssm_scan(ops.reshape(states, m.state, x.ne[0], x.ne[1], held.ne[1]), *operands, ids, kept)
+        return ops.ssm_scan(ops.reshape(states, m.state, x.ne[0], x.ne[1], held.ne[1]), operands, ids, kept)
 
     scanned = read_state(b, given, held, scan)
     if flat:

@@ -261,10 +261,10 @@ def gated_delta_net(q: Tensor, k: Tensor, v: Tensor, gate: Tensor, beta: Tensor,
     return Tensor("GATED_DELTA_NET", F32, ne, (q, k, v, gate, beta, state), name)
 
 
-def ssm_scan(states: Tensor, x: Tensor, dt: Tensor, a: Tensor, b: Tensor, c: Tensor, ids: Tensor, kept: int, name: str = "") -> Tensor:
-    """The scan of a state space: what it gives for each token, and after that `kept` states of each sequence, in one row."""
+def ssm_scan(states: Tensor, inputs: tuple[Tensor, Tensor, Tensor, Tensor, Tensor], ids: Tensor, kept: int, name: str = "") -> Tensor:
+    """The scan of a state space over x, dt, A, B and C: what it gives for each token, then `kept` states of each sequence, in one row."""
     state = states.ne[0] * states.ne[1] * states.ne[2] * ids.ne[0]
-    return Tensor("SSM_SCAN", F32, shape(x.elements + kept * state), (states, x, dt, a, b, c, ids), name)
+    return Tensor("SSM_SCAN", F32, shape(inputs[0].elements + kept * state), (states, *inputs, ids), name)
 
 
 def linear_attn(op: str, k: Tensor, *others: Tensor, name: str = "") -> Tensor:

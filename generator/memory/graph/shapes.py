@@ -49,7 +49,7 @@ class Shape:
     of a dense part without a gate. `sums` is the order in which a block adds up its feed-forward part (f), its attention (a) and what
     came in (i), where the feed-forward part reads what the attention read; `sums_if` is the flag of the header that says so.
     `input_first` and `ffn_last` are orders of the two sums of other blocks. The rest tells which numbers are multiplied by a factor,
-    whether only the rows whose logits are kept go through the end of the last block, and that the embedding itself is the head.
+    whether only the rows whose logits are kept go through the end of the last block, and which tensors are loaded but not used.
     """
 
     norm: str = "rms"
@@ -70,16 +70,19 @@ class Shape:
     scales_residual: bool = False
     scales_logits: bool = False
     keeps_rows: bool = True
+    unread: frozenset[str] = frozenset()
 
 
 LAYER = Shape(norm="layer")
 SECTIONS = Shape(sections=True)
+WITHOUT_OUT_BIAS = frozenset({"attn_output.bias"})
 STATED = Shape(gating=None, normalised=None)
 SQUARED = Shape(steps=2)
 LEARNED = Shape(norm="layer", rotates=never)
 
 SHAPES: Mapping[str, Shape] = MappingProxyType(
     {
+        "apertus": Shape(unread=frozenset({"attn_q_norm.bias", "attn_k_norm.bias"})),
         "arcee": SQUARED,
         "baichuan": Shape(rotates=if_seven_billion),
         "bailingmoe": Shape(normalised=None),
@@ -92,6 +95,8 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
         "dbrx": LAYER,
         "deepseek": Shape(normalised=False),
         "dots1": STATED,
+        "ernie4_5": Shape(unread=WITHOUT_OUT_BIAS),
+        "ernie4_5-moe": Shape(unread=WITHOUT_OUT_BIAS),
         "falcon": Shape(norm="layer", sums="fai"),
         "gemma": Shape(scales_input=True, scales_q=True),
         "glm4": SECTIONS,
@@ -121,10 +126,10 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
         "phimoe": Shape(scales_q=True, ffn_last=True),
         "plamo": Shape(sums="fai"),
         "qwen2moe": Shape(normalised=False),
-        "qwen2vl": SECTIONS,
+        "qwen2vl": Shape(sections=True, unread=frozenset({"output.bias"})),
         "qwen3vl": SECTIONS,
         "qwen3vlmoe": SECTIONS,
-        "refact": Shape(rotates=never),
+        "refact": Shape(rotates=never, unread=WITHOUT_OUT_BIAS | {"ffn_gate.bias", "ffn_up.bias", "ffn_down.bias"}),
         "smollm3": Shape(rotates=three_of_four),
         "stablelm": Shape(norm="layer", head_norm="layer"),
         "starcoder": LEARNED,

@@ -19,7 +19,7 @@ ROW_PADDING = 512
 F16_BYTES = 2
 
 
-def computes(backend: str, host: int, missing: frozenset[str] = frozenset()) -> Callable[[int, Tensor], bool]:
+def computes(backend: str, host: int, build: str | None, missing: frozenset[str] = frozenset()) -> Callable[[int, Tensor], bool]:
     """Give the rule that tells whether a device computes a node; the host computes everything.
 
     `missing` are operations that the backend's devices do not know at the build.
@@ -31,7 +31,7 @@ def computes(backend: str, host: int, missing: frozenset[str] = frozenset()) -> 
         if node.op != "FLASH_ATTN_EXT":
             return node.op not in missing and not left_to_host(backend, node)
         q, k, v = node.src[:3]
-        return attends(backend, k.ne[0], v.ne[0], q.ne[2] // k.ne[2], (k.type.lower(), v.type.lower()))
+        return attends(backend, k.ne[0], v.ne[0], q.ne[2] // k.ne[2], (k.type.lower(), v.type.lower()), build)
 
     return rule
 

@@ -11,7 +11,10 @@ from generator.memory.model import Model
 from tests.memory.models import named
 
 Header = tuple[str, Mapping[str, object], str]
-"""An architecture, its hyperparameters, and lines of blocks, a type, and tensors as `name:shape`; `-` are tensors outside blocks."""
+"""An architecture, its hyperparameters, and lines of blocks, a type, and tensors as `name:shape`; `-` are tensors outside blocks.
+
+A name ends in `.weight`, but for biases, scales and `ssm_a`, and where it is written with `!`.
+"""
 
 
 def model_of(header: Header) -> Model:
@@ -27,7 +30,7 @@ def _rows(blocks: str, kind: str, *tensors: str) -> Iterator[list[object]]:
     for tensor in tensors:
         name, dimensions = tensor.split(":")
         shape = [int(length) for length in dimensions.split("x")]
-        full = name if name.endswith((".bias", ".scale")) or name == "ssm_a" else f"{name}.weight"
+        full = name.rstrip("!") if name.endswith((".bias", ".scale", ".scales", "!")) or name == "ssm_a" else f"{name}.weight"
         for prefix in _prefixes(blocks):
             yield [prefix + full, kind, shape, prod(shape) // per_block * block_bytes]
 
