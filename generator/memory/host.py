@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from generator.memory.context import Context
+from generator.memory.model import Model
 from generator.memory.plan import Plan
 from generator.memory.settings import Settings
 from generator.quantity import BYTE, ONE, Quantity, total
@@ -55,7 +57,7 @@ def host_need(plan: Plan) -> HostNeed:
     """
     terms = plan.host.terms
     taken = [("weights", terms.weights), ("cache and state", terms.kv + terms.recurrent), ("compute buffer", terms.compute)]
-    taken.append(("logits", _logits(plan)))
+    taken.append(("logits", logits(plan.model, plan.context)))
     if plan.draft is not None:
         beside = plan.draft.host + plan.draft.buffers[-1].size if plan.draft.buffers else plan.draft.host
         taken.append(("draft head", beside))
@@ -69,13 +71,13 @@ def host_need(plan: Plan) -> HostNeed:
     return HostNeed(tuple((name, size) for name, size in taken if int(size)), tuple(may_add))
 
 
-def _logits(plan: Plan) -> Quantity:
+def logits(model: Model, context: Context) -> Quantity:
     """Give the logits that are handed over: an F32 for each word of the vocabulary, a token a sequence."""
-    head = plan.model.named("output.weight") or plan.model.named("token_embd.weight")
+    head = model.named("output.weight") or model.named("token_embd.weight")
     if head is None or len(head.shape) < 2:
         return Quantity.constant(0, BYTE, "no output head")
-    words = Quantity.read(head.shape[1], ONE, plan.model.tensors_fact, f"{head.name}, dimension 1")
-    return words * plan.context.sequences * Quantity.constant(F32_BYTES, BYTE, "bytes of an F32")
+    words = Quantity.read(head.shape[1], ONE, model.tensors_fact, f"{head.name}, dimension 1")
+    return words * context.sequences * Quantity.constant(F32_BYTES, BYTE, "bytes of an F32")
 
 
 def _checkpoints(plan: Plan, settings: Settings) -> Quantity:

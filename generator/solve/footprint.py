@@ -17,6 +17,7 @@ from generator.memory.budget import Policy
 from generator.memory.compute import F16_BYTES, F32_BYTES, attention_scores
 from generator.memory.context import Context, context_of
 from generator.memory.flash import settled
+from generator.memory.host import logits
 from generator.memory.ladder import Caches
 from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
@@ -78,15 +79,16 @@ class Footprint:
     def least_compute(self, n_ctx: int, n_ubatch: int) -> tuple[list[int], int]:
         """Give bytes that compute buffers take at the least: on the card at each depth, and on the host.
 
-        On the host these are the attention mask, an input of F16 or more for every cell and token of a micro-batch, and the tokens' rows of
-        the embedding, which are looked up there while inputs wait; on the card, without flash attention, one block's scores. Only caches of
-        a whole context count.
+        On the host these are inputs of the graph: the attention mask, F16 or more for every cell and token of a micro-batch, and rows of the
+        embedding, those that come as they are and those that are looked up there; and beside the graph the logits that are handed over. On
+        the card it is, without flash attention, one block's scores. Only caches of a whole context count.
         """
         context = context_of(self.model, replace(self.settings, n_ctx=n_ctx, n_ubatch=n_ubatch))
         whole = [cache for cache in self.layers.caches if cache.values is not None and not cache.window and not cache.ratio]
         blocks = [block for cache in whole for block in cache.blocks]
-        rows = 0 if self.settings.overrides else F32_BYTES * int(self.model.number("embedding_length", 0))
-        host = (rows + F16_BYTES * int(context.cells) * bool(blocks)) * int(context.n_ubatch)
+        row = F32_BYTES * int(self.model.number("embedding_length", 0))
+        rows = row if self.settings.overrides else 2 * row
+        host = (rows + F16_BYTES * int(context.cells) * bool(blocks)) * int(context.n_ubatch) + int(logits(self.model, context))
         if self.settings.flash_attn != "off" or not self.settings.kv_offload or not blocks:
             return [0] * len(self.shares), host
         each = [0] * self.blocks

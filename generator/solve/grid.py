@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import NamedTuple
 
 from generator.errors import RefusedSettings
@@ -55,6 +56,7 @@ class Point(NamedTuple):
     depth: int
 
 
+@cache
 def precision(caches: Caches) -> Fraction:
     """Give the bits that an element of K and one of V are kept in, together: the more the better."""
     return sum((Fraction(size * 8, elements) for elements, size in map(block, caches)), Fraction())

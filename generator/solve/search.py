@@ -16,6 +16,9 @@ from generator.solve.space import Need, Space
 
 Wanted = Callable[[Point], bool]
 
+AGAIN = -1
+"""In the place of its queue's number, that a point was in front before, so that its queue went on."""
+
 
 def everything(_: Point) -> bool:
     """Want every point."""
@@ -26,13 +29,14 @@ def best(order: Order, wanted: Wanted = everything) -> Point | None:
     """Give the best point that fits, of those that are wanted; None where none of them fits."""
     space = order.space
 
-    def settled(point: Point) -> Key | None:
+    def settled(point: Point) -> tuple[Key, bool] | None:
         if not space.fits(point):
             return None
         own = space.need(point, space.runs[0])
-        return None if own is None else order.key(point, space.slack(own))
+        return None if own is None else (order.key(point, space.slack(own)), True)
 
-    return _first(_queues(order, wanted), settled)
+    found = _first(_queues(order, wanted), settled)
+    return None if found is None else found[1]
 
 
 def _queues(order: Order, wanted: Wanted) -> Iterator[Iterator[tuple[Key, Point]]]:
@@ -69,27 +73,31 @@ def _may_fit(space: Space, top: Point) -> list[int]:
     ]
 
 
-def _first(queues: Iterable[Iterator[tuple[Key, Point]]], settled: Callable[[Point], Key | None]) -> Point | None:
-    """Give the point whose true key is the smallest; `settled` gives it, or None for a point that is out."""
-    heap: list[tuple[Key, int, Point, bool]] = []
+def _first(queues: Iterable[Iterator[tuple[Key, Point]]], settled: Callable[[Point], tuple[Key, bool] | None]) -> tuple[Key, Point] | None:
+    """Give the point whose true key is the smallest, with that key.
+
+    `settled` gives a better bound of a point's key, and whether that is the key itself; or None for a point that is out.
+    """
+    heap: list[tuple[Key, Point, int, bool]] = []
     rest = list(queues)
     for number, queue in enumerate(rest):
         _push(heap, number, queue)
     while heap:
-        _, number, point, is_settled = heapq.heappop(heap)
-        if is_settled:
-            return point
-        key = settled(point)
-        if key is not None:
-            heapq.heappush(heap, (key, number, point, True))
-        _push(heap, number, rest[number])
+        key, point, number, is_true = heapq.heappop(heap)
+        if is_true:
+            return key, point
+        if number >= 0:
+            _push(heap, number, rest[number])
+        found = settled(point)
+        if found is not None:
+            heapq.heappush(heap, (found[0], point, AGAIN, found[1]))
     return None
 
 
-def _push(heap: list[tuple[Key, int, Point, bool]], number: int, queue: Iterator[tuple[Key, Point]]) -> None:
+def _push(heap: list[tuple[Key, Point, int, bool]], number: int, queue: Iterator[tuple[Key, Point]]) -> None:
     following = next(queue, None)
     if following is not None:
-        heapq.heappush(heap, (following[0], number, following[1], False))
+        heapq.heappush(heap, (following[0], following[1], number, False))
 
 
 # --- where nothing fits ----------------------------------------------------------------------------
@@ -115,13 +123,25 @@ def _least(
     def passes(needs: Sequence[Need]) -> bool:
         return all(rest_fits(space.over(need)) for need in needs)
 
-    def settled(point: Point) -> Key | None:
-        needs = space.needs(point)
-        return (size(needs),) if needs is not None and passes(needs) else None
+    known: dict[Point, dict[str, Need]] = {}
+
+    def settled(point: Point) -> tuple[Key, bool] | None:
+        """Make the graph of one run more, the one that asks for most as far as is known."""
+        exact = known.setdefault(point, {})
+        needs = [exact.get(need.name, need) for need in space.bound(point)]
+        left = [need for need in needs if need.name not in exact]
+        if left:
+            most = max(left, key=lambda need: size([need]))
+            found = space.need(point, next(run for run in space.runs if run.name == most.name))
+            if found is None:
+                return None
+            exact[most.name] = found
+            needs = [exact.get(need.name, need) for need in needs]
+        return ((size(needs),), len(left) <= 1) if passes(needs) else None
 
     def queue(top: Point) -> Iterator[tuple[Key, Point]]:
         return (((size(needs),), point) for point in _at(top, depths) if passes(needs := space.bound(point)))
 
     found = _first(map(queue, _tops(space)), settled)
-    needs = None if found is None else space.needs(found)
+    needs = None if found is None else space.needs(found[1])
     return None if needs is None else size(needs)

@@ -173,6 +173,11 @@ class Space:
                 self._plans[key] = None
         return self._plans[key]
 
+    @property
+    def graphs(self) -> int:
+        """How many plans were made so far."""
+        return len(self._plans)
+
     # what it needs
 
     def columns(self, point: Point, run: Run) -> Columns:
