@@ -13,7 +13,7 @@ from decimal import Decimal
 from generator.errors import InputError
 from generator.facts import Fact, Facts
 from generator.guide.ledger import Book
-from generator.guide.working import write_working
+from generator.guide.working import excess_of, write_working
 from generator.memory import kv_cache, recurrent
 from generator.memory.architectures import layers_of
 from generator.memory.backends import CUDA
@@ -99,7 +99,7 @@ def write_numbers(subject: Subject) -> Book:
     _recurrent(book, subject)
     pool = _pool(book, subject)
     _budget(book, subject, pool)
-    write_working(book, subject.plan, pool)
+    write_working(book, subject.plan, pool, excess_of(subject.facts))
     _ladder(book, subject, pool)
     _fallback(book, subject, pool)
     _chosen(book, subject, pool)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from generator.facts import Facts
 from generator.guide.ledger import Book
 from generator.memory.budget import Pool
 from generator.memory.graph.terms import COPY_OF
 from generator.memory.plan import Plan
-from generator.quantity import Quantity, total
+from generator.quantity import Quantity, largest, total
 
 WORTH_NAMING = 25
 """A part of a buffer is named on a page where it is at least one in so many of it."""
@@ -17,8 +18,25 @@ WORTH_NAMING = 25
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
-def write_working(book: Book, plan: Plan, pool: Pool) -> None:
-    """Write the buffers of the card and of the host under `compute`, and what the first leaves of the reserve."""
+EXCESSES = ("measured.compute_excess", "measured.server.compute_excess")
+"""Facts with the bytes by which an engine's own compute buffers went beyond ours when it was asked."""
+
+
+def excess_of(facts: Facts) -> Quantity | None:
+    """Give the most by which an engine's readings on a device go beyond ours; None where no device was read.
+
+    A server that poses as a device tells nothing of what a card adds.
+    """
+    posed = "measured.posed" in facts and facts["measured.posed"].value is True
+    found = [facts[key].quantity() for key in EXCESSES if key in facts and not (posed and key == EXCESSES[0])]
+    return largest(found) if found else None
+
+
+def write_working(book: Book, plan: Plan, pool: Pool, excess: Quantity | None) -> None:
+    """Write the buffers of the card and of the host under `compute`, and what the first leaves of the reserve.
+
+    `excess` is what readings of the engine add to the card's.
+    """
     device = plan.gpus[0].terms.buffer
     parts = [book.add(key, size, "MiB", 1) for key, _, size in _named(plan)]
     rest = [size for _, size in device.largest[len(parts) :]]
@@ -26,6 +44,8 @@ def write_working(book: Book, plan: Plan, pool: Pool) -> None:
         parts.append(book.add("compute.card.rest", total(rest, words="tensors too small to name, and gaps"), "MiB", 1))
     card = book.add("compute.card", total(parts, words=" + ".join(f"[{part.key}]" for part in parts)) if parts else device.size, "MiB", 1)
     book.add("compute.host", plan.host.terms.compute, "MiB", 1)
+    if excess is not None:
+        card = card + book.add("compute.excess", excess, "MiB", 1)
     book.add("compute.slack", pool.reserve - card, "MiB", 1)
 
 

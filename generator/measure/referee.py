@@ -7,7 +7,7 @@ ours agrees when it lies in the MiB printed; weights may be off by a tensor's al
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -118,7 +118,7 @@ def measure(catalog: Catalog, model: str, card: str, engine: Engine, *, header: 
                 where=header or "",
                 remedy=f"give the header of {catalog.model(model).quant(recipe.quant).file}",
             )
-        backend = _backend(device.name)
+        backend = backend_named(device.name)
         build = version.rules or recipe.build
         plans = [make_plan(ours, rung.settings, gpus=1, build=build, backend=backend) for rung in rungs]
         answers = tuple(Answer(rung, _asked(engine, path, rung, device.flags, device.name)) for rung in rungs)
@@ -150,7 +150,8 @@ def _heads(catalog: Catalog, recipe: Recipe, header: str | None) -> list[Head]:
     return [head_of_file(Path(header), int(size[key].quantity()) if key in size else None)]
 
 
-def _backend(device: str) -> str:
+def backend_named(device: str) -> str:
+    """Give the backend of a device by its name: cuda of CUDA0."""
     found = _BACKEND.match(device)
     return found[0].lower() if found else device
 
@@ -202,8 +203,10 @@ def facts_of(verdict: Verdict, today: date) -> list[Fact]:
         return Fact(f"measured.{key}", value, unit, origin="measured", source=source, checked=today, note=note)
 
     asked = {"quant": verdict.quant, "settings": dict(verdict.settings)}
+    words = "most bytes by which the engine's compute buffer on the device was larger than ours, over all rungs"
     return [
         fact("build", verdict.version.name),
+        fact("compute_excess", compute_excess(verdict.checks), words, "B"),
         fact("device", verdict.device, "a server on the CPU that poses as a GPU" if verdict.posed else ""),
         fact("header", verdict.header),
         fact("ladder", rows, "weights, context and compute by rung and device, as printed: whole MiB, cut off", "MiB"),
@@ -220,16 +223,7 @@ def write_lock(catalog: Catalog, verdict: Verdict, today: date) -> tuple[Path, b
     return path, lock.write(path)
 
 
-@dataclass(frozen=True, slots=True)
-class ComputePoint:
-    """The compute buffer that an engine reported at one rung, in bytes: at least `at_least`, less than a MiB more."""
-
-    rung: str
-    device: str
-    at_least: int
-
-
-def compute_points(ladder: Fact) -> list[ComputePoint]:
-    """Give the compute buffers of a lock's readings: points at which an estimate of other rungs can be held."""
-    assert isinstance(ladder.value, list | tuple)
-    return [ComputePoint(str(rung), str(device), int(compute) * 2**20) for rung, device, _, _, compute in ladder.value]
+def compute_excess(checks: Iterable[Check]) -> int:
+    """Give the bytes by which readings of the device's compute buffer go beyond ours at the most: what to add to an estimate elsewhere."""
+    beyond = (int(check.printed.low) - check.ours for check in checks if check.term == "compute" and check.device != "host")
+    return max(0, *beyond, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from generator.catalog import Catalog
 from generator.errors import InputError
 from generator.facts import Fact, Lock, Source
 from generator.measure.printed import Printed
-from generator.measure.referee import ALIGNMENT_SLACK, Check, figure
+from generator.measure.referee import ALIGNMENT_SLACK, Check, backend_named, compute_excess, figure
 from generator.measure.rungs import key_of
 from generator.measure.server_log import ServerLog, read_log
 from generator.memory.plan import Plan, make_plan
@@ -61,7 +61,9 @@ def read_run(catalog: Catalog, model: str, card: str, path: Path, *, flags: Sequ
             where=str(path),
             remedy="give the log of a run of this model",
         )
-    plan = make_plan(header, settings, gpus=len(log.devices) if log.devices or log.host else 1, build=build or log.build or recipe.build)
+    gpus = len(log.devices) if log.devices or log.host else 1
+    backend = backend_named(log.devices[0].device) if log.devices else catalog.card(card).backend
+    plan = make_plan(header, settings, gpus=gpus, build=build or log.build or recipe.build, backend=backend)
     key = key_of(settings.n_cpu_moe, settings.n_ctx, settings.type_k, settings.type_v)
     return Run(model, card, log, build or log.build, key, settings, tuple(_checks(key, log, plan)))
 
@@ -89,7 +91,8 @@ def facts_of_run(run: Run, today: date) -> list[Fact]:
     def fact(key: str, value: object) -> Fact:
         return Fact(f"measured.server.{key}", value, origin="measured", source=source, checked=today, note="as the log prints it")
 
-    return [fact("build", run.build), fact("rung", run.key), fact("figures", rows)]
+    excess = replace(fact("compute_excess", compute_excess(run.checks)), unit="B", note="beyond ours, under the same settings")
+    return [fact("build", run.build), excess, fact("rung", run.key), fact("figures", rows)]
 
 
 def write_run(catalog: Catalog, run: Run, today: date) -> tuple[Path, bool]:

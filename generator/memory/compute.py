@@ -1,7 +1,7 @@
-"""Working memory of the graph: its inputs, attention scores when flash attention is off, and the reserve that stands for the rest.
+"""Two figures about working memory that need no graph: attention scores without flash attention, and the engine's fitting margin.
 
-Source: llama.cpp src/llama-graph.cpp, `build_attn_mha` (the scores are an F32 tensor [n_kv, n_tokens, n_head], reserved
-for the whole context and a full micro-batch, src/llama-context.cpp `sched_reserve`), and common/common.h for the margin.
+The buffers themselves are in `generator.memory.graph`. Source: llama.cpp src/llama-graph.cpp, `build_attn_mha` (the scores are an F32
+tensor [n_kv, n_tokens, n_head] for the whole context and a full micro-batch), and common/common.h for the margin.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from generator.quantity import BYTE, TOKEN, Quantity
 
 F16_BYTES = 2
 F32_BYTES = 4
-INDEX_BYTES = 8
 
 FIT_MARGIN = 1024 * 2**20
 """Bytes the engine leaves free on each device when it fits settings by itself (common/common.h, `fit_params_target`)."""
@@ -24,5 +23,5 @@ def attention_scores(model: Model, block: int, cells: Quantity, n_ubatch: Quanti
 
 
 def declared_reserve() -> Quantity:
-    """Give what stands for a device's compute buffer until it is derived: the engine's own fitting margin."""
+    """Give what is kept free on a device unless a recipe says otherwise: the engine's own fitting margin."""
     return Quantity.constant(FIT_MARGIN, BYTE, "the engine's margin a device when it fits settings by itself")

@@ -20,7 +20,8 @@ from generator.measure.engine import Engine, Version, find_engine
 from generator.measure.errors import EngineError, EngineNotFound
 from generator.measure.fit_output import NoAnswer, Reading, readings_of
 from generator.measure.heads import head_of_file, head_of_lock, sparse_files
-from generator.measure.referee import Verdict, compute_points, facts_of, measure, write_lock
+from generator.measure.printed import Printed
+from generator.measure.referee import Check, Verdict, compute_excess, facts_of, measure, write_lock
 from generator.measure.rungs import rung_of, rungs_of
 from generator.planning import model_of
 from tests.measure.conftest import DATA, FakeEngine
@@ -209,12 +210,20 @@ def test_the_same_answers_are_the_same_bytes(catalog: Catalog, engine: FakeEngin
     assert write_lock(catalog, verdict, TODAY)[1] is False
 
 
-def test_compute_buffers_are_points_for_an_estimate(answered: tuple[FakeEngine, Catalog, Verdict]) -> None:
+def test_what_compute_buffers_take_beyond_ours_is_kept(answered: tuple[FakeEngine, Catalog, Verdict]) -> None:
     _, _, verdict = answered
-    [ladder] = [fact for fact in facts_of(verdict, TODAY) if fact.key == "measured.ladder"]
-    points = {(point.rung, point.device): point.at_least for point in compute_points(ladder)}
-    assert points["26@65536.q8_0/q8_0", "gpu0"] == 497 * 2**20
-    assert points["fallback.0", "gpu0"] == 555 * 2**20
+    [excess] = [fact for fact in facts_of(verdict, TODAY) if fact.key == "measured.compute_excess"]
+    assert (excess.value, excess.unit) == (0, "B")  # the engine's figures are ours, to the MiB
+
+    def check(term: str, device: str, printed: str, ours: int) -> Check:
+        return Check("1@4096.f16/f16", device, term, Printed.cut(printed), ours)
+
+    # 520 MiB printed where we say 500 MiB and a byte: at the least 20 MiB less a byte are missing; the host and weights are no matter
+    near, far = check("compute", "gpu0", "501", 500 * 2**20 + 1), check("compute", "gpu0", "520", 500 * 2**20 + 1)
+    others = [check("compute", "host", "900", 0), check("weights", "gpu0", "900", 0)]
+    assert compute_excess([near, far, *others]) == 20 * 2**20 - 1
+    assert compute_excess([check("compute", "gpu0", "400", 500 * 2**20), *others]) == 0
+    assert compute_excess([]) == 0
 
 
 # --- questions and answers -----------------------------------------------------------------------

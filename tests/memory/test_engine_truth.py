@@ -1,4 +1,4 @@
-"""Weights, context and refusals against what llama.cpp itself would allocate (tests/data/engine_truth/README.md)."""
+"""Weights, context, compute and refusals against what llama.cpp itself would allocate (tests/data/engine_truth/README.md)."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ EXTRACT = Path(__file__).parents[1] / "data/engine_truth"
 WHOLE = Path(__file__).parents[3] / "shared/engine-truth"
 ALIGNMENT = 64 * 2**10  # tensors are padded in their buffer, payloads are not
 MIB = 2**20
+
+UNLIKE = frozenset({("gemma4-e4b/B/28", "gpu0"), ("gemma3n-e4b/B/28", "gpu0")})
+"""Devices of lines of v0.4.0 with -nkvo whose compute we miss, by 63 and 3 MiB; v0.5.0 was asked the same and agrees with us."""
 
 RULES = {
     "quantised V without flash attention": "quantised V without flash attention",
@@ -68,6 +71,8 @@ def check(model: Model, line: dict[str, Any]) -> None:
     for name, wanted in line["devices"].items():
         assert abs(devices[name].weights - wanted["weights"]) <= ALIGNMENT, name
         assert devices[name].kv + devices[name].recurrent == wanted["context"], name
+        if line["compute_trusted"] and (line["id"], name) not in UNLIKE:
+            assert abs(devices[name].compute - wanted["compute"]) <= ALIGNMENT, name
 
 
 @pytest.mark.parametrize("line", lines_of(EXTRACT / "truth.jsonl"), ids=lambda line: line["id"])

@@ -1,4 +1,4 @@
-"""What `gen plan` answers: a plan, a card to hold it against, and the ladder around it, as text and as JSON."""
+"""A plan held against a card, and the ladder around it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from generator.catalog import Catalog
 from generator.errors import InputError, RefusedSettings
+from generator.guide.working import excess_of
 from generator.memory.architectures import layers_of
-from generator.memory.backends import reads_on_cuda
-from generator.memory.budget import Policy, Pool, clears_by, fits
+from generator.memory.budget import Policy, Pool, fits
 from generator.memory.compute import attention_scores, declared_reserve
 from generator.memory.context import CELL_PADDING, Context, context_of
 from generator.memory.flags import begins_command, command_of, split_words
-from generator.memory.host import host_need
 from generator.memory.ladder import Caches, Rung
 from generator.memory.model import Model
 from generator.memory.overrides import EXPERTS, Override
@@ -24,11 +23,10 @@ from generator.memory.refusals import refuse
 from generator.memory.rows import row_elements
 from generator.memory.settings import Settings, flags_of_recipe, parse_flags
 from generator.planning import is_file, model_of, model_of_lock, projector_file
-from generator.quantity import Quantity, largest, shown
+from generator.quantity import Quantity, largest
 from generator.solve.auto import settled
 from generator.specs import Card
 
-FORMAT = 1
 MAX_DEVICES = 16
 """Source: src/llama.cpp, `llama_max_devices`."""
 CACHES: tuple[Caches, ...] = (("q8_0", "q8_0"), ("q8_0", "f16"), ("f16", "f16"))
@@ -46,7 +44,8 @@ class PlanReport:
 
     `pool` is the card's memory (None without a card), `total` what the plan puts on the first device without working
     buffers, under `policy`; `scores` the attention scores there without flash attention, else None; `ladder` the rungs around it.
-    `origin` says what a recipe gave; `graphs` keeps the compute buffers of rungs whose graph had to be made.
+    `origin` says what a recipe gave; `excess` is what the engine's own readings add to a compute
+    buffer, None where no device was asked; `graphs` keeps the compute buffers of rungs whose graph had to be made.
     """
 
     name: str
@@ -58,6 +57,7 @@ class PlanReport:
     scores: Quantity | None
     ladder: tuple[Rung, ...]
     origin: str = ""
+    excess: Quantity | None = None
     graphs: dict[tuple[int, int, Caches], Quantity] = field(default_factory=dict)
 
 
@@ -121,7 +121,7 @@ def _of_recipe(
     beside = projector_file(settings)
     plan = make_plan(model, settings, gpus=gpus, build=build or recipe.build, backend=found.backend, projector=beside)
     report = _report("/".join(pair), plan, Policy(policy or recipe.budget.policy), found)
-    return replace(report, origin=origin)
+    return replace(report, origin=origin, excess=excess_of(catalog.measured(*pair)))
 
 
 def _is_whole(flags: Sequence[str], settings: Settings, program: str) -> bool:
@@ -157,7 +157,7 @@ def _scores(plan: Plan, context: Context) -> Quantity | None:
     return largest(sizes) if sizes else None
 
 
-def _judged(total: Quantity, compute: Quantity, pool: Pool) -> str:
+def judged(total: Quantity, compute: Quantity, pool: Pool) -> str:
     """Give the verdict. A compute buffer inside the reserve is part of it; a larger one comes on top of it."""
     if not fits(total, pool):
         return TOO_LARGE
@@ -166,26 +166,29 @@ def _judged(total: Quantity, compute: Quantity, pool: Pool) -> str:
     return BARELY if total + compute <= pool.usable else TOO_LARGE
 
 
-def _working_bytes(plan: Plan) -> Quantity:
-    """Give the compute buffers on the first device: the run's, and a draft head's."""
-    compute = _first(plan).terms.compute
-    return compute + plan.draft.buffers[0].size if plan.draft is not None and plan.draft.buffers else compute
+def working_bytes(plan: Plan, excess: Quantity | None) -> Quantity:
+    """Give the compute buffers on the first device: the run's, a draft head's, and what readings of the engine add."""
+    compute = first_device(plan).terms.compute
+    if plan.draft is not None and plan.draft.buffers:
+        compute = compute + plan.draft.buffers[0].size
+    return compute if excess is None else compute + excess
 
 
-def _first(plan: Plan) -> Device:
+def first_device(plan: Plan) -> Device:
     """Give the device that a card stands for: the first, or the host where there is none."""
     return (plan.gpus or (plan.host,))[0]
 
 
-def _rung_fits(report: PlanReport, rung: Rung, pool: Pool) -> bool:
+def rung_fits(report: PlanReport, rung: Rung, pool: Pool) -> bool:
+    """Tell whether a rung fits, its compute buffer included; the graph is made only where a bound does not tell."""
     if not fits(rung.total, pool):
         return False
-    if _at_most(report.plan, rung) <= int(pool.reserve):
+    if _at_most(report.plan, report.excess, rung) <= int(pool.reserve):
         return True
-    return _judged(rung.total, _compute_of(report, rung), pool) == FITS
+    return judged(rung.total, _compute_of(report, rung), pool) == FITS
 
 
-def _at_most(plan: Plan, rung: Rung) -> int:
+def _at_most(plan: Plan, excess: Quantity | None, rung: Rung) -> int:
     """Give bytes that a rung's compute buffer does not pass, without making its graph.
 
     A buffer grows no faster than its context, and by the copies of two experts' tensors where experts move to the host; copies in F16
@@ -197,7 +200,7 @@ def _at_most(plan: Plan, rung: Rung) -> int:
     rows = max(
         (int(row_elements(model, block, part)) for block in layers_of(model).attention.blocks for part in ("key", "value")), default=0
     )
-    return int(_working_bytes(plan)) * context + staged + 2 * cells * rows * F16_BYTES
+    return int(working_bytes(plan, excess)) * context + staged + 2 * cells * rows * F16_BYTES
 
 
 def _compute_of(report: PlanReport, rung: Rung) -> Quantity:
@@ -207,13 +210,14 @@ def _compute_of(report: PlanReport, rung: Rung) -> Quantity:
     if key not in report.graphs:
         settings = replace(plan.settings, overrides=tuple(each for each in plan.settings.overrides if each != Override(EXPERTS)))
         settings = replace(settings.with_n_cpu_moe(rung.n_cpu_moe), n_ctx=rung.n_ctx, type_k=rung.caches[0], type_v=rung.caches[1])
-        report.graphs[key] = _working_bytes(make_plan(plan.model, settings, gpus=1, build=plan.build, backend=plan.backend))
+        beside = make_plan(plan.model, settings, gpus=1, build=plan.build, backend=plan.backend)
+        report.graphs[key] = working_bytes(beside, report.excess)
     return report.graphs[key]
 
 
 def _on_card(plan: Plan, policy: Policy) -> Quantity:
     """Give weights, caches and state on the first device, with the input embedding where the policy counts it."""
-    terms = _first(plan).terms
+    terms = first_device(plan).terms
     total = terms.weights + terms.kv + terms.recurrent
     if plan.draft is not None:
         total = total + (plan.draft.gpus or (plan.draft.host,))[0]
@@ -221,10 +225,11 @@ def _on_card(plan: Plan, policy: Policy) -> Quantity:
         total = total + plan.projector.weights
     if not plan.gpus:
         return total
-    return total + _input_embedding(plan.model) if policy is Policy.PUBLISHED else total
+    return total + input_embedding(plan.model) if policy is Policy.PUBLISHED else total
 
 
-def _input_embedding(model: Model) -> Quantity:
+def input_embedding(model: Model) -> Quantity:
+    """Give the bytes of what the host looks tokens up in."""
     return model.size_of((tensor for tensor in model.tensors if tensor.is_input), "input embedding")
 
 
@@ -243,7 +248,7 @@ def _ladder(plan: Plan, policy: Policy) -> Iterator[Rung]:
         placed = place(model, settings.with_n_cpu_moe(depth), 1, draft_head=settings.loads_draft_head, backend=plan.backend)
         weights = placed.weights(0, "on device 0")
         if policy is Policy.PUBLISHED:
-            weights = weights + _input_embedding(model)
+            weights = weights + input_embedding(model)
         for n_ctx in contexts:
             context = context_of(model, replace(settings, n_ctx=n_ctx))
             rest = weights + plan.gpus[0].terms.recurrent
@@ -277,219 +282,17 @@ def _rungs(plan: Plan) -> Iterator[tuple[int, list[int]]]:
     context = int(plan.context.asked)
     trained = int(plan.model.number("context_length", context))
     around = sorted({max(context // 2, 1), context, min(context * 2, max(trained, context))})
-    own, last = _depth(plan), _deepest(plan)
+    own, last = depth_of(plan), _deepest(plan)
     near = range(max(own - 2, 0), min(own + 2, last) + 1) if plan.model.experts() else range(1)
     far = range(0, last + 1, 4) if plan.model.experts() else range(0)
     for depth in sorted({*near, *far}):
         yield depth, around if depth in near else [context]
 
 
-def _depth(plan: Plan) -> int:
+def depth_of(plan: Plan) -> int:
     """Give the depth of offload that a plan's own flags come to: all blocks with -cmoe."""
     return _deepest(plan) if plan.settings.cpu_moe else min(plan.settings.n_cpu_moe, _deepest(plan))
 
 
 def _deepest(plan: Plan) -> int:
     return int(plan.model.block_count if plan.settings.loads_draft_head else plan.model.loaded_blocks)
-
-
-# --- text and JSON -------------------------------------------------------------------------------
-
-
-def plan_as_text(report: PlanReport) -> Iterator[str]:
-    """Give the report as lines for a terminal."""
-    plan = report.plan
-    build = f" at {plan.build}" if plan.build else ""
-    yield f"{report.name}: {plan.model.architecture}, {plan.program}{build}, {shown(plan.context.asked, 'tokens')} in {plan.n_ctx:,} cells"
-    yield ""
-    yield f"{'device':8s} {'weights':>12s} {'cache':>12s} {'state':>12s} {'compute':>12s} {'total':>12s}"
-    for device in (plan.host, *plan.gpus):
-        yield _device_line(device)
-    if plan.draft is not None:
-        caches = zip((plan.host, *plan.gpus), (plan.draft.host, *plan.draft.gpus), strict=True)
-        where = ", ".join(f"{_size(cache)} on {device.name}" for device, cache in caches if int(cache))
-        yield f"draft head: its own cache beside the above, {where}"
-        if plan.draft.compute:
-            names = [*(device.name for device in plan.gpus), "host"]
-            sizes = zip(names, plan.draft.buffers, strict=True)
-            yield f"draft head: compute of its own, {', '.join(f'{_size(buffer.size)} on {name}' for name, buffer in sizes)}"
-    yield from _notes(report)
-    if report.pool is not None and report.card is not None:
-        yield ""
-        yield from _verdict(report, report.card, report.pool)
-    if report.ladder:
-        yield ""
-        yield from _ladder_lines(report)
-
-
-def _notes(report: PlanReport) -> Iterator[str]:
-    """Give in words what the figures stand for and what is not among them."""
-    settings = report.plan.settings
-    if report.origin:
-        yield report.origin
-    yield _working(report.plan)
-    yield from _in_host_memory(report.plan)
-    projector = report.plan.projector
-    if projector is not None:
-        where = "in host memory" if projector.device == HOST else f"on gpu{projector.device}"
-        yield f"the projector's weights beside the table, {_size(projector.weights)} {where}; its own working buffers are not derived here"
-    beside = {
-        "the projector": report.plan.projector is None and (settings.mmproj or settings.mmproj_url),
-        "the draft model": settings.model_draft or settings.hf_repo_draft,
-        "adapters": settings.lora,
-    }
-    left_out = [name for name, given in beside.items() if given]
-    if left_out:
-        yield f"not counted, for it is in files of its own: {', '.join(left_out)}"
-    if settings.fit and (not settings.n_ctx or (settings.n_gpu_layers == "auto" and not settings.overrides)):
-        yield "shown as asked; where its margin is not left free, the engine's own fitting chooses other settings (-c, -ngl, --fit off)"
-    yield from _counting(report)
-    yield from _attention(report)
-
-
-def _working(plan: Plan) -> str:
-    """Say what the compute figures are, and what most of the first device's is."""
-    if plan.unknown_graph is not None:
-        return f"compute is the engine's fitting margin: the header has no '{plan.unknown_graph}', so the graph is not known here"
-    parts = [f"{name} {_size(size)}" for name, size in _first(plan).terms.buffer.largest[:3]]
-    most = f"; on {_first(plan).name} at its fullest {', '.join(parts)}" if parts else ""
-    return f"compute is the largest graph that {plan.program} reserves for{most}"
-
-
-def _in_host_memory(plan: Plan) -> Iterator[str]:
-    """Answer how much RAM a run needs: what it takes from the start, and up to which limits llama-server may add."""
-    need = host_need(plan)
-    yield f"system memory: {_size(need.least)} from the start ({', '.join(f'{name} {_size(size)}' for name, size in need.taken)})"
-    if need.may_add:
-        added = [f"{name} {'without a limit' if size is None else f'up to {_size(size)}'}" for name, size in need.may_add]
-        most = f": {_size(need.most)} at most" if need.most is not None else ""
-        yield f"llama-server may add to it as it runs, {', '.join(added)}{most}"
-
-
-def _counting(report: PlanReport) -> Iterator[str]:
-    """Say where the table and the verdict count the input embedding."""
-    if report.policy is Policy.PUBLISHED and report.plan.gpus:
-        size = _size(_input_embedding(report.plan.model))
-        yield f"the table counts as the engine places things; verdict and ladder, policy 'published', add the input embedding, {size}"
-    elif report.pool is not None:
-        yield "table, verdict and ladder count as the engine places things, policy 'engine'"
-
-
-def _attention(report: PlanReport) -> Iterator[str]:
-    """Warn of what attention costs: scores without flash attention, and cache types that CUDA's flash attention does not read."""
-    settings, reserve = report.plan.settings, declared_reserve()
-    if report.scores is not None:
-        against = "less" if report.scores <= reserve else "more"
-        yield f"flash attention is off: attention scores are {_size(report.scores)} of it, {against} than the reserve of {_size(reserve)}"
-    pair = (settings.type_k, settings.type_v)
-    on_cuda = (report.card is None or report.card.backend == "cuda") and any(device.kv for device in report.plan.gpus)
-    if settings.flash_attn == "off" or not on_cuda or reads_on_cuda(pair, report.plan.build):
-        return
-    outcome = "attention runs on the CPU" if settings.flash_attn == "on" else "-fa auto turns it off, or stops where V is quantised"
-    yield f"warning: a default CUDA build has no flash attention for {'/'.join(pair)}: {outcome} (fattn.cu; see GGML_CUDA_FA_ALL_QUANTS)"
-
-
-def _verdict(report: PlanReport, card: Card, pool: Pool) -> Iterator[str]:
-    compute = _working_bytes(report.plan)
-    word = _judged(report.total, compute, pool)
-    yield f"{card.title}: {word}. {shown(report.total, 'GiB', 3)} under policy '{report.policy}', ceiling {shown(pool.ceiling, 'GiB', 3)}"
-    left = _left(report.total, pool.ceiling)
-    yield f"  ({shown(pool.usable, 'GiB', 1)} usable, {shown(pool.reserve, 'MiB', 0)} reserved), {left}"
-    if compute <= pool.reserve:
-        yield f"  compute, {_size(compute)}, is inside the reserve"
-    else:
-        yield f"  with compute, {_size(compute)}, of all that is usable: {_left(report.total + compute, pool.usable)}"
-
-
-def _left(total: Quantity, limit: Quantity) -> str:
-    return f"{shown(limit - total, 'GiB', 3)} to spare" if total <= limit else f"{shown(total - limit, 'GiB', 3)} over"
-
-
-def _ladder_lines(report: PlanReport) -> Iterator[str]:
-    columns = list(dict.fromkeys(rung.caches for rung in report.ladder))
-    rows: dict[tuple[int, int], dict[Caches, Rung]] = {}
-    for rung in report.ladder:
-        rows.setdefault((rung.n_cpu_moe, rung.n_ctx), {})[rung.caches] = rung
-    over = ", * over the ceiling, or no room for compute"
-    yield f"weights, cache and state on the card, policy '{report.policy}'" + (over if report.pool else "")
-    yield f"{'-ncmoe':>7s} {'-c':>9s} " + " ".join(f"{'/'.join(pair):>13s}" for pair in columns)
-    own = (_depth(report.plan), int(report.plan.context.asked))
-    for key, cells in rows.items():
-        figures = [
-            shown(cells[pair].total, "GiB", 3) + ("*" if report.pool and not _rung_fits(report, cells[pair], report.pool) else " ")
-            for pair in columns
-        ]
-        yield f"{key[0]:7d} {key[1]:9d} " + " ".join(f"{figure:>13s}" for figure in figures) + ("  <" if key == own else "")
-
-
-def _device_line(device: Device) -> str:
-    terms = device.terms
-    figures = (terms.weights, terms.kv, terms.recurrent, terms.compute, terms.total)
-    return f"{device.name:8s} " + " ".join(f"{_size(figure):>12s}" for figure in figures)
-
-
-def _size(size: Quantity) -> str:
-    return shown(size, "GiB", 3) if int(size) >= 2**30 else shown(size, "MiB", 1)
-
-
-def plan_as_dict(report: PlanReport) -> dict[str, object]:
-    """Give the report for JSON; sizes are in bytes."""
-    plan = report.plan
-    rows: dict[str, object] = {
-        "format": FORMAT,
-        "source": report.name,
-        "architecture": plan.model.architecture,
-        "program": plan.program,
-        "build": plan.build,
-        "n_ctx": plan.n_ctx,
-        "n_ctx_seq": plan.n_ctx_seq,
-        "policy": str(report.policy),
-        "devices": [_device(device) for device in (plan.host, *plan.gpus)],
-        "draft": {"kv": plan.draft.kv, "compute": plan.draft.compute} if plan.draft else None,
-        "notes": list(_notes(report)),
-        "projector": int(plan.projector.weights) if plan.projector else None,
-        "host_memory": _host_memory(plan),
-        "attention_scores": int(report.scores) if report.scores else None,
-        "on_card": int(report.total),
-        "ladder": [_rung(rung, report) for rung in report.ladder],
-    }
-    if report.card is not None and report.pool is not None:
-        pool = report.pool
-        rows["card"] = {
-            "name": report.card.name,
-            "usable": int(pool.usable),
-            "reserve": int(pool.reserve),
-            "ceiling": int(pool.ceiling),
-            "slack": int(clears_by(report.total, pool)),
-            "verdict": (verdict := _judged(report.total, _working_bytes(report.plan), pool)),
-            "fits": verdict == FITS,
-        }
-    return rows
-
-
-def _host_memory(plan: Plan) -> dict[str, object]:
-    need = host_need(plan)
-    return {
-        "least": int(need.least),
-        "most": None if need.most is None else int(need.most),
-        "taken": {name: int(size) for name, size in need.taken},
-        "may_add": {name: None if size is None else int(size) for name, size in need.may_add},
-    }
-
-
-def _device(device: Device) -> dict[str, object]:
-    figures = {name: getattr(device, name) for name in ("weights", "kv", "recurrent", "compute", "total")}
-    return {"name": device.name, **figures}
-
-
-def _rung(rung: Rung, report: PlanReport) -> dict[str, object]:
-    rows: dict[str, object] = {
-        "n_cpu_moe": rung.n_cpu_moe,
-        "n_ctx": rung.n_ctx,
-        "type_k": rung.caches[0],
-        "type_v": rung.caches[1],
-        "total": int(rung.total),
-    }
-    if report.pool is not None:
-        rows["fits"] = _rung_fits(report, rung, report.pool)
-    return rows
