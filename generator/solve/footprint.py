@@ -79,9 +79,9 @@ class Footprint:
     def least_compute(self, n_ctx: int, n_ubatch: int) -> tuple[list[int], int]:
         """Give bytes that compute buffers take at the least: on the card at each depth, and on the host.
 
-        On the host these are inputs of the graph: the attention mask, F16 or more for every cell and token of a micro-batch, and rows of the
-        embedding, those that come as they are and those that are looked up there; and beside the graph the logits that are handed over. On
-        the card it is, without flash attention, one block's scores. Only caches of a whole context count.
+        On the host these are inputs of the graph: the attention mask, F16 or more for every cell and token of a micro-batch, and rows of
+        the embedding, those that come as they are and those that are looked up there; and beside the graph the logits that are handed
+        over. On the card it is, without flash attention, one block's scores. Only caches of a whole context count.
         """
         context = context_of(self.model, replace(self.settings, n_ctx=n_ctx, n_ubatch=n_ubatch))
         whole = [cache for cache in self.layers.caches if cache.values is not None and not cache.window and not cache.ratio]
