@@ -21,7 +21,7 @@ RECIPE = "apodex-mini/rtx-5070"
 EMBEDDING = 248_320 * 2048 // 256 * 144
 """Bytes of the Apodex model's input embedding, from its lock: 248,320 rows of 2048 elements in Q4_K."""
 SECRET = "correct-horse-battery"
-GIB = 2**30
+MIB, GIB = 2**20, 2**30
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +92,9 @@ def test_a_recipe_brings_its_settings_card_build_and_policy(plan: Plan) -> None:
     assert given["attention_scores"] is None
     host, card = given["devices"]
     assert (host["name"], host["weights"]) == ("host", 12_608_077_824 + EMBEDDING)
-    assert (card["name"], card["kv"], card["recurrent"], card["compute"]) == ("gpu0", 713_031_680, 65_863_680, GIB)
+    assert (card["name"], card["kv"], card["recurrent"]) == ("gpu0", 713_031_680, 65_863_680)
+    # a copy of one expert tensor on its way, 210 MiB, a mask of 512 x 65,536 in F16 and in F32 before it, and rows of 8 experts
+    assert 210 * MIB + 512 * 65_536 * 2 + 512 * 8 * 2048 * 4 < card["compute"] < 400 * MIB
     assert given["draft"] is None
 
 
@@ -243,11 +245,13 @@ def scores_of(words: list[str], plan: Plan) -> tuple[dict[str, Any], list[str]]:
     ("flags", "size", "against", "verdict"),
     [
         # 65,536 cells x micro-batch x 16 heads x 4 bytes: 1 GiB with 256, 2 GiB with 512
-        (["-ctv", "f16", "-ub", "256"], GIB, "inside the reserve", "fits"),
+        # as much as the reserve alone, and the mask on top of them: 11 GiB hold all of it, but without the reserve
+        (["-ctv", "f16", "-ub", "256"], GIB, "less than the reserve", "fits with nothing in reserve"),
+        (["-ctv", "f16", "-ub", "128"], GIB // 2, "less than the reserve", "fits"),
         # 9.184 GiB of weights, cache and state, 11 GiB usable
         (["-ctv", "f16"], 2 * GIB, "more than the reserve", "does not fit"),
         # two blocks deeper, 930 MiB less: 10.276 GiB with the scores
-        (["-ctv", "f16", "-ncmoe", "28"], 2 * GIB, "more than the reserve", "fits only without other working buffers"),
+        (["-ctv", "f16", "-ncmoe", "28"], 2 * GIB, "more than the reserve", "fits with nothing in reserve"),
         # all experts on the host: 2 GiB and the reserve have room
         (["-ctv", "f16", "-cmoe"], 2 * GIB, "more than the reserve", "fits"),
     ],
@@ -262,7 +266,7 @@ def test_without_flash_attention_the_scores_are_held_against_the_reserve(
     assert (found["card"]["verdict"], found["card"]["fits"]) == (verdict, verdict == "fits")
     text = plan(*words).out
     assert f"RTX 5070: {verdict}. " in text
-    assert ("with the attention scores, of all that is usable" in text) == (size > GIB)
+    assert ("of all that is usable: " in text) == (found["devices"][1]["compute"] > GIB)
     [own] = [rung for rung in found["ladder"] if rung["total"] == found["on_card"] and rung["n_ctx"] == 65_536]
     assert own["fits"] == found["card"]["fits"]
 
@@ -287,7 +291,9 @@ def test_scores_on_the_host_or_with_flash_attention_are_no_matter(plan: Plan) ->
     ],
 )
 def test_cache_types_without_a_cuda_kernel_are_warned_of(flags: list[str], told: str, plan: Plan) -> None:
-    notes = plan(DENSE, "-c", "4096", *flags, "--json").json["notes"]
+    notes = plan(DENSE, "-c", "4096", "--build", "b10666", *flags, "--json").json["notes"]
+    newer = plan(DENSE, "-c", "4096", "--build", "v0.5.0", *flags, "--json").json["notes"]  # copies other types to f16
+    assert not [note for note in newer if note.startswith("warning: ")]
     warned = [note for note in notes if note.startswith("warning: a default CUDA build has no flash attention")]
     assert len(warned) == bool(told)
     assert told in "".join(warned)
@@ -369,8 +375,13 @@ def test_a_draft_heads_cache_counts_on_the_card(plan: Plan) -> None:
     flags = ["-c", "32768", "-np", "1", "-ngl", "99"]
     without, drafting = plan(HYBRID, *flags, "--json").json, plan(HYBRID, *flags, "--spec-type", "draft-mtp", "--json").json
     cache = 67_108_864  # as the engine allocated it, qwen35moe-mtp/B/46
-    assert drafting["draft"] == {"kv": cache}
-    more = drafting["devices"][1]["total"] - without["devices"][1]["total"]
+    assert drafting["draft"]["kv"] == cache
+    assert drafting["draft"]["compute"] > 0
+
+    def held(found: dict[str, Any]) -> int:
+        return sum(found["devices"][1][term] for term in ("weights", "kv", "recurrent"))
+
+    more = held(drafting) - held(without)
     assert drafting["on_card"] - without["on_card"] == more + cache
     assert "its own cache beside the above, 64.0 MiB on gpu0" in plan(HYBRID, *flags, "--spec-type", "draft-mtp").out
     assert "64.0 MiB on host" in plan(HYBRID, *flags, "-nkvo", "--spec-type", "draft-mtp").out
@@ -419,8 +430,7 @@ def test_what_the_figures_leave_out_is_said(flags: list[str], told: str, plan: P
 
 @pytest.mark.parametrize("flags", [["-ngl", "99"], ["-ncmoe", "3"], ["--fit", "off"]])
 def test_nothing_is_said_of_fitting_where_the_engine_would_not(flags: list[str], plan: Plan) -> None:
-    [reserve] = plan(DENSE, "-c", "4096", *flags, "--json").json["notes"]
-    assert "fitting margin" in reserve
+    assert not [note for note in plan(DENSE, "-c", "4096", *flags, "--json").json["notes"] if "fitting" in note]
 
 
 # --- what is wrong ----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from generator.gguf.types import block
 from generator.memory.backends import attends
 from generator.memory.layers import Layers
 from generator.memory.model import Model
@@ -27,18 +28,20 @@ def settled(model: Model, settings: Settings) -> Settings:
 
 
 def is_on(model: Model, layers: Layers, settings: Settings, placement: Placement, backend: str, build: str | None) -> bool:
-    """Tell whether a run attends with flash attention."""
+    """Tell whether a run attends with flash attention; a quantised V leaves no choice (`llama_init_from_model`)."""
     if settings.flash_attn != "auto":
         return settings.flash_attn == "on"
+    if block(settings.type_v)[0] > 1:
+        return True
     windowed = windowed_blocks(model)
-    blocks = [block for block in layers.attention.blocks if placement.layer_devices[block] != HOST]
-    return all(_attends(model, block, settings, (backend, build), windowed=block in windowed) for block in blocks)
+    blocks = [il for il in layers.attention.blocks if placement.layer_devices[il] != HOST]
+    return all(_attends(model, il, settings, (backend, build), windowed=il in windowed) for il in blocks)
 
 
-def _attends(model: Model, block: int, settings: Settings, engine: tuple[str, str | None], *, windowed: bool) -> bool:
+def _attends(model: Model, il: int, settings: Settings, engine: tuple[str, str | None], *, windowed: bool) -> bool:
     key = int(head_length(model, "key", windowed=windowed))
     value = int(head_length(model, "value", windowed=windowed))
     if is_latent(model):
         value = int(model.number("attention.kv_lora_rank", value))
-    heads, shared = int(model.per_block("attention.head_count", block)), int(kv_heads(model, block))
+    heads, shared = int(model.per_block("attention.head_count", il)), int(kv_heads(model, il))
     return attends(engine[0], key, value, heads // max(shared, 1), (settings.type_k, settings.type_v), engine[1])

@@ -141,7 +141,7 @@ def route(
     }[gating]()
     assert probs is not None
     choice = probs
-    correction = b.bias("exp_probs_b", il)
+    correction = b.bias("exp_probs_b", il) or b.opt("exp_probs_b", il, suffix="")
     if correction is not None:
         choice = ops.add(probs, correction, "ffn_moe_probs_biased")
     if b.arch == "llama4":
