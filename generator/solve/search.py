@@ -64,13 +64,12 @@ def _tops(space: Space) -> Iterator[Point]:
 def _may_fit(space: Space, top: Point) -> list[int]:
     """Give the depths at which nothing but a graph could keep a point from fitting."""
     budget, columns = space.budget, [space.columns(top, run) for run in space.runs]
-    cards, hosts = [each.card for each in columns], [each.host for each in columns]
-    room = max(map(max, hosts)) if budget.ram is None else budget.ram - budget.beside
-    return [
-        depth
-        for depth, (card, host) in enumerate(zip(map(max, zip(*cards, strict=True)), map(max, zip(*hosts, strict=True)), strict=True))
-        if card <= budget.usable and host <= room
-    ]
+    on_card = map(max, zip(*(each.card for each in columns), strict=True)) if len(columns) > 1 else columns[0].card
+    fitting = [depth for depth, size in enumerate(on_card) if size <= budget.usable]
+    if budget.ram is None:
+        return fitting
+    room = budget.ram - budget.beside
+    return [depth for depth in fitting if all(each.host[depth] <= room for each in columns)]
 
 
 def _first(queues: Iterable[Iterator[tuple[Key, Point]]], settled: Callable[[Point], tuple[Key, bool] | None]) -> tuple[Key, Point] | None:
