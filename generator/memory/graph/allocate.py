@@ -70,7 +70,7 @@ class Peak:
 
 
 def allocate(leafs: Sequence[Tensor], nodes: Sequence[Tensor], alignments: Sequence[int], size_of: Callable[[Tensor], int]) -> list[Peak]:
-    """Put every tensor of a scheduled graph; give the peak of each device."""
+    """Put every tensor of a scheduled graph that nobody has put yet; give the peak of each device."""
     return _Allocation(alignments, size_of).run(leafs, nodes)
 
 
@@ -82,8 +82,6 @@ class _Allocation:
         self.peaks = [Peak() for _ in alignments]
 
     def run(self, leafs: Sequence[Tensor], nodes: Sequence[Tensor]) -> list[Peak]:
-        for tensor in (*leafs, *nodes):
-            self._forget(tensor)
         for leaf in leafs:
             self._put(leaf, leaf.device)
         for node in nodes:
@@ -95,13 +93,6 @@ class _Allocation:
             for operand in node.src:
                 self._let_go(operand)
         return self.peaks
-
-    def _forget(self, tensor: Tensor) -> None:
-        """Clear what an account of a tensor, of its operands and of what they show may hold."""
-        for one in (tensor, *tensor.src):
-            for root in (one, one.view or one):
-                root.children = root.views = 0
-                root.held = False
 
     def _count(self, node: Tensor) -> None:
         """Count who reads and who shows a tensor, and put what the host fills in before anything else."""

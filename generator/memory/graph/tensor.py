@@ -78,6 +78,8 @@ class Tensor:
         self.is_weight = self.is_input = self.is_output = self.seen = False
         self.pinned: int | None = None
         self.device: int | None = None
+        self.children = self.views = 0
+        self.held = False
 
     @property
     def nbytes(self) -> int:
