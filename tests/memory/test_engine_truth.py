@@ -7,12 +7,14 @@ import json
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from generator.errors import GenError, RefusedSettings
 from generator.gguf import read_header
 from generator.memory.architectures import ARCHITECTURES, layers_of
+from generator.memory.graph.builder import UnknownGraphError
 from generator.memory.model import Model
 from generator.memory.plan import Plan, make_plan
 from generator.memory.settings import parse_flags
@@ -57,8 +59,8 @@ def planned(model: Model, line: dict[str, Any], program: str) -> Plan:
     return make_plan(model, parse_flags(line["flags"], program), gpus=line["gpus"], build=line.get("engine"))
 
 
-def check(model: Model, line: dict[str, Any]) -> None:
-    """Hold one line of a truth file against the plan of its flags."""
+def check(model: Model, line: dict[str, Any], *, compute: bool = True) -> None:
+    """Hold one line of a truth file against the plan of its flags; without `compute` without its compute buffers."""
     if line["status"] == "refused":
         with pytest.raises(RefusedSettings) as refusal:
             planned(model, line, line["program"])
@@ -71,7 +73,7 @@ def check(model: Model, line: dict[str, Any]) -> None:
     for name, wanted in line["devices"].items():
         assert abs(devices[name].weights - wanted["weights"]) <= ALIGNMENT, name
         assert devices[name].kv + devices[name].recurrent == wanted["context"], name
-        if line["compute_trusted"]:
+        if line["compute_trusted"] and compute:
             slack = UNLIKE[line["id"]] * MIB if line["id"] in UNLIKE else ALIGNMENT
             assert abs(devices[name].compute - wanted["compute"]) <= slack, name
 
@@ -127,6 +129,8 @@ def test_the_extract_has_a_model_of_every_kind_of_memory() -> None:
 
 # --- the whole set, where it is at hand ------------------------------------------------------------
 
+THINNED = 4  # a graph takes most of a plan's time: of the whole set the compute of every fourth line is held
+
 INDEX = json.loads((WHOLE / "models/index.json").read_text()) if WHOLE.is_dir() else {}
 
 
@@ -137,9 +141,13 @@ def test_every_line_of_every_model_agrees(name: str) -> None:
     lines = [line for line in lines_of(WHOLE / "truth.jsonl") if line["model"] == name]
     assert lines
     wrong = []
-    for line in lines:
+    for place, line in enumerate(lines):
         try:
-            check(model, line)
+            if place % THINNED:
+                with patch("generator.memory.plan.compute_buffers", side_effect=UnknownGraphError("left out")):
+                    check(model, line, compute=False)
+            else:
+                check(model, line)
         except (AssertionError, GenError) as error:
             wrong.append(f"{line['id']}: {error}")
     assert not wrong
