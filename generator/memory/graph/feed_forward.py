@@ -5,9 +5,20 @@ Source: llama.cpp src/llama-graph.cpp (`build_ffn`, `build_moe_ffn`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from generator.memory.graph import ops
 from generator.memory.graph.builder import Builder
 from generator.memory.graph.tensor import Tensor
+
+GATINGS: Mapping[int, str] = MappingProxyType({1: "softmax", 2: "sigmoid", 3: "softmax_weight", 4: "sqrt_softplus"})
+"""How experts are weighted, by the number in a header (src/llama-hparams.h, `llama_expert_gating_func_type`)."""
+
+
+def stated_gating(b: Builder, default: str) -> str:
+    """Give how experts are weighted as the header says, `default` where it does not."""
+    return GATINGS.get(b.number("expert_gating_func", 0), default)
 
 
 def dense(b: Builder, cur: Tensor, il: int, *, suffix: str = "", gate: str = "parallel", steps: int = 1, clamped: bool = False) -> Tensor:
@@ -36,8 +47,7 @@ def dense(b: Builder, cur: Tensor, il: int, *, suffix: str = "", gate: str = "pa
         scales = b.opt("ffn.act", il, "scales")
         if scales is not None:
             made = ops.div(made, scales, "ffn_act")
-    if b.opt("ffn_sub_norm", il) is not None:
-        made = b.norm(made, "ffn_sub_norm", il)
+    made = b.norm_if_any(made, "ffn_sub_norm", il)
     return _with_extras(b, made, down_name, il, "ffn_down") if b.opt(down_name, il) is not None else made
 
 

@@ -51,9 +51,7 @@ def hunyuan3(b: Builder) -> None:
     cur = b.embedding()
     positions, inputs, out_ids = b.positions(), Inputs(b), b.out_ids()
     cur = stack(b, cur, out_ids, _plain_attention(b, positions, inputs), feed_forward_part(b, gating="sigmoid"), whole=True)
-    cur = b.norm(cur, "output_norm", label="h_nextn")
-    cur.is_output = True
-    b.logits(ops.get_rows(cur, out_ids, "result_norm"))
+    b.finish_whole(cur, out_ids)
 
 
 def _plain_attention(b: Builder, positions: Tensor, inputs: Inputs) -> Part:
