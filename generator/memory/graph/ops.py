@@ -89,11 +89,6 @@ def l2_norm(a: Tensor, name: str = "") -> Tensor:
     return like("L2_NORM", a, name=name)
 
 
-def group_norm(a: Tensor, name: str = "") -> Tensor:
-    """Norm of groups."""
-    return like("GROUP_NORM", a, name=name)
-
-
 def rope(a: Tensor, positions: Tensor, factors: Tensor | None = None, name: str = "") -> Tensor:
     """Rotation by position."""
     return like("ROPE", a, positions, factors, name=name)
@@ -112,16 +107,6 @@ def soft_max(a: Tensor, mask: Tensor | None = None, sinks: Tensor | None = None,
 def fill(a: Tensor, name: str = "") -> Tensor:
     """The same number everywhere."""
     return like("FILL", a, name=name)
-
-
-def cumsum(a: Tensor, name: str = "") -> Tensor:
-    """Running sum of rows."""
-    return like("CUMSUM", a, name=name)
-
-
-def tri(a: Tensor, name: str = "") -> Tensor:
-    """A triangle of the operand."""
-    return like("TRI", a, name=name)
 
 
 def in_place(operation: Callable[[Tensor], Tensor], a: Tensor) -> Tensor:
@@ -179,11 +164,6 @@ def cast(a: Tensor, kind: str, name: str = "") -> Tensor:
 def set_1d(a: Tensor, b: Tensor, name: str = "") -> Tensor:
     """A copy of `a` with some of its elements replaced by those of `b`."""
     return like("SET", a, b, name=name)
-
-
-def dup(a: Tensor, name: str = "") -> Tensor:
-    """A copy."""
-    return like("DUP", a, name=name)
 
 
 def arange(count: int, name: str = "") -> Tensor:

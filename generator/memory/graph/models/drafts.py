@@ -16,7 +16,7 @@ from generator.memory.graph.builder import Builder, UnknownGraphError
 from generator.memory.graph.models.decoder import Inputs, qkv, rope_factors
 from generator.memory.graph.models.gated_delta_net import feed, gated_attention
 from generator.memory.graph.models.kimi import gated_by_head, limited
-from generator.memory.graph.models.latent_attention import latent_attention
+from generator.memory.graph.models.latent_attention import Manner, latent_attention
 from generator.memory.graph.models.stack import feed_forward_part
 from generator.memory.graph.models.state_spaces import nemotron_feed_forward
 from generator.memory.graph.tensor import Tensor
@@ -84,7 +84,7 @@ def _gated(b: Builder, given: AttentionInput, cur: Tensor, positions: Tensor, il
 
 
 def _latent(b: Builder, given: AttentionInput, cur: Tensor, positions: Tensor, il: int) -> Tensor:
-    return latent_attention(b, given, cur, il, positions)
+    return latent_attention(b, given, cur, il, Manner(positions))
 
 
 def _usual(b: Builder, given: AttentionInput, cur: Tensor, positions: Tensor, il: int) -> Tensor:

@@ -13,7 +13,7 @@ from generator.memory.graph.attention import AttentionInput
 from generator.memory.graph.builder import Builder
 from generator.memory.graph.models.decoder import Inputs
 from generator.memory.graph.models.kimi_delta_attention import delta_attention
-from generator.memory.graph.models.latent_attention import latent_attention
+from generator.memory.graph.models.latent_attention import Manner, latent_attention
 from generator.memory.graph.models.stack import feed_forward_part, stack
 from generator.memory.graph.states import StateInput
 from generator.memory.graph.tensor import Tensor
@@ -51,7 +51,7 @@ def bailing3(b: Builder) -> None:
 def gated_by_head(b: Builder, given: AttentionInput, cur: Tensor, positions: Tensor, il: int) -> Tensor:
     """Latent attention with a gate a head."""
     heads, n = b.of_block("attention.head_count", il), b.n_tokens
-    made = latent_attention(b, given, cur, il, positions, out=None)
+    made = latent_attention(b, given, cur, il, Manner(positions, out=None))
     head = made.ne[0] // heads
     gate = ops.unary(ops.reshape(b.linear("attn_gate", cur, il, scale=False), 1, heads, n))
     made = ops.mul(ops.reshape(made, head, heads, n), gate)
@@ -70,7 +70,8 @@ def limited(b: Builder, cur: Tensor, il: int) -> Tensor:
 
 def _unrotated(b: Builder, given: AttentionInput, cur: Tensor, il: int, out: str | None) -> Tensor:
     """Latent attention without rotation; where K and V are made for each head, K starts with what is the same for all."""
-    return latent_attention(b, given, cur, il, None, out=out, in_heads=b.opt("attn_k_b", il) is None, rotated_first=True)
+    manner = Manner(None, out=out, in_heads=b.opt("attn_k_b", il) is None, rotated_first=True)
+    return latent_attention(b, given, cur, il, manner)
 
 
 # --- Kimi K3 ---------------------------------------------------------------------------------------
