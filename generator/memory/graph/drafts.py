@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from generator.memory.graph import ops
 from generator.memory.graph.attention import AttentionInput, attend
-from generator.memory.graph.builder import Builder, UnknownGraphError
+from generator.memory.graph.builder import Builder
 from generator.memory.graph.decoder import Inputs, qkv, rope_factors
 from generator.memory.graph.delta_nets import feed, gated_attention
 from generator.memory.graph.kimi import gated_by_head, has_sections, limited
@@ -20,6 +20,7 @@ from generator.memory.graph.latent_attention import latent_attention
 from generator.memory.graph.stack import feed_forward_part
 from generator.memory.graph.state_spaces import nemotron_feed_forward
 from generator.memory.graph.tensor import Tensor
+from generator.memory.graph.unknown import UnknownGraphError
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def draft(b: Builder) -> None:
     head = HEADS.get(b.arch)
     il = b.n_layer
     if head is None or il not in b.caches:
-        raise UnknownGraphError(f"draft head of {b.arch}")
+        raise UnknownGraphError(f"the graph of a draft head of {b.arch} is not known")
     inputs, out_ids, positions = Inputs(b), b.out_ids(), b.positions(head.each(b))
     residual = joined(b, il)
     cur = head.attention(b, inputs.of(il), b.norm(residual, "attn_norm", il), positions, il)
