@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from generator.errors import InputError
 from generator.gguf.roles import block_of, is_input, is_routed_expert
@@ -46,7 +47,10 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Metadata and tensor table of one GGUF file (all its shards), with the facts they were read from."""
+    """Metadata and tensor table of one GGUF file (all its shards), with the facts they were read from.
+
+    `remembered` keeps what was read of it before, by what was asked.
+    """
 
     architecture: str
     metadata: Mapping[str, object]
@@ -54,6 +58,7 @@ class Model:
     metadata_fact: Fact
     tensors_fact: Fact
     blocks: Mapping[int, tuple[Tensor, ...]] = field(default_factory=dict)
+    remembered: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
     def build(
@@ -92,6 +97,13 @@ class Model:
 
     def number(self, name: str, default: int | None = None) -> Quantity:
         """Give a hyperparameter that is one whole number; `default` is what the engine takes when the header is silent."""
+        key = (name, default)
+        if key not in self.remembered:
+            self.remembered[key] = self._number(name, default)
+        found: Quantity = self.remembered[key]
+        return found
+
+    def _number(self, name: str, default: int | None) -> Quantity:
         if default is not None and not self.has(name):
             return Quantity.constant(default, ONE, f"the engine's default for {name}")
         value = self.raw(name)

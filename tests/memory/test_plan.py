@@ -179,6 +179,24 @@ def test_every_term_follows_again_from_its_derivation(name: str, given_settings:
     assert sum(device.recurrent for device in devices) == alone.recurrent
 
 
+@given(st.sampled_from(sorted(MODELS)), settings, st.integers(1, 200_000), st.integers(0, 2))
+def test_a_longer_context_never_lowers_a_cache_nor_changes_weights_or_state(name: str, given: Settings, more: int, gpus: int) -> None:
+    shorter = replace(given, n_ctx=max(given.n_ctx, 1))
+    plans = [make_plan(MODELS[name], each, gpus=gpus) for each in (shorter, replace(shorter, n_ctx=shorter.n_ctx + more))]
+    for before, after in zip(*((plan.host, *plan.gpus) for plan in plans), strict=True):
+        assert before.kv <= after.kv
+        assert (before.weights, before.recurrent) == (after.weights, after.recurrent)
+
+
+@given(st.sampled_from(sorted(MODELS)), settings, st.integers(0, 2))
+def test_a_total_is_the_sum_of_its_terms_and_a_buffer_that_of_its_parts(name: str, given: Settings, gpus: int) -> None:
+    plan = make_plan(MODELS[name], given, gpus=gpus)
+    for device in (plan.host, *plan.gpus):
+        assert device.total == device.weights + device.kv + device.recurrent + device.compute
+        buffer = device.terms.buffer
+        assert not buffer.parts or device.compute == sum(int(size) for _, size in buffer.parts)
+
+
 junk = st.one_of(
     st.integers(-2, 2**70), st.text(max_size=3), st.booleans(), st.none(), st.floats(), st.lists(st.integers(-1, 9), max_size=10)
 )

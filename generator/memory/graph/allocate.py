@@ -88,10 +88,13 @@ class _Allocation:
             self._count(node)
         for node in nodes:
             for operand in node.src:
-                self._put(operand, node.device)
+                if not operand.held:
+                    self._put(operand, node.device)
             self._put(node, node.device)
             for operand in node.src:
-                self._let_go(operand)
+                operand.children -= 1
+                if not operand.children and not operand.views:
+                    self._let_go(operand)
         return self.peaks
 
     def _count(self, node: Tensor) -> None:
@@ -137,9 +140,7 @@ class _Allocation:
         live[id(tensor)] = (tensor, tensor.size)
 
     def _let_go(self, operand: Tensor) -> None:
-        operand.children -= 1
-        if operand.children or operand.views:
-            return
+        """Give back the room of what nothing reads or shows any more, of a view that of what it shows."""
         root = operand.view
         if root is None:
             self._free(operand)

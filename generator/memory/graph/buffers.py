@@ -6,32 +6,17 @@ that a program reserves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from generator.gguf.types import block
 from generator.memory import backends
 from generator.memory.backends import unknown_operations
 from generator.memory.builds import Build, Builds
 from generator.memory.context import Context
-from generator.memory.graph import (
-    delta_nets,
-    drafts,
-    kimi,
-    latent,
-    lightning,
-    picking,
-    pools,
-    state_spaces,
-    support,
-    variants,
-    windowed,
-    windowed_drafts,
-)
+from generator.memory.graph import support
 from generator.memory.graph.allocate import Peak, allocate
 from generator.memory.graph.builder import Batch, Builder, CacheView
-from generator.memory.graph.decoder import decoder
+from generator.memory.graph.registry import draft_graph_of, graph_of
 from generator.memory.graph.schedule import COPIES, Devices, schedule
 from generator.memory.graph.tensor import Count
 from generator.memory.graph.unknown import of_header
@@ -68,32 +53,13 @@ class Engine:
     gpus: int
 
 
-GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
-    {
-        **variants.GRAPHS,
-        **windowed.GRAPHS,
-        **latent.GRAPHS,
-        **delta_nets.GRAPHS,
-        **kimi.GRAPHS,
-        **lightning.GRAPHS,
-        **picking.GRAPHS,
-        **pools.GRAPHS,
-        **state_spaces.GRAPHS,
-    }
-)
-"""Architectures with a graph of their own; the others are plain decoders."""
-
-DRAFTS: Mapping[str, Callable[[Builder], None]] = MappingProxyType({**windowed_drafts.GRAPHS, **latent.DRAFTS})
-"""Architectures whose draft head has a graph of its own."""
-
-
 def compute_buffers(
     model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
 ) -> list[Peak]:
     """Give the peak of each device's compute buffer, in the order of devices, the host's last. Raises UnknownGraphError."""
     with of_header():
         builder = _builder(model, layers, context, settings, placement, engine, flash=flash)
-        GRAPHS.get(model.architecture, decoder)(builder)
+        graph_of(model.architecture)(builder)
         return _peaks(builder, settings, placement, engine)
 
 
@@ -109,7 +75,7 @@ def draft_buffers(
     asked = replace(asked, type_k=settings.type_k_draft, type_v=settings.type_v_draft)
     with of_header():
         builder = _builder(model, alone, context, asked, placement, engine, flash=flash)
-        DRAFTS.get(model.architecture, drafts.draft)(builder)
+        draft_graph_of(model.architecture)(builder)
         return _peaks(builder, asked, placement, engine)
 
 

@@ -82,6 +82,7 @@ class Builder:
         self.nodes: list[Tensor] = []
         self._device_of, self._layer_device, self._weight_device = device_of, layer_device, weight_device
         self._weights: dict[str, Tensor | None] = {}
+        self._asked: dict[tuple[str, int | None, str], Tensor | None] = {}
         self._shapes = {tensor.name: tensor for tensor in model.tensors}
         self._held: dict[tuple[str, int], Tensor] = {}
         self.n_tokens = batch.tokens
@@ -135,6 +136,12 @@ class Builder:
 
     def opt(self, name: str, il: int | None = None, suffix: str = "weight") -> Tensor | None:
         """Give a weight where the file has it; some are written without a suffix (`ssm_a`)."""
+        key = (name, il, suffix)
+        if key not in self._asked:
+            self._asked[key] = self._optional(name, il, suffix)
+        return self._asked[key]
+
+    def _optional(self, name: str, il: int | None, suffix: str) -> Tensor | None:
         if f"{name}.{suffix}" in self.unread:
             return None
         bare = name if il is None else f"blk.{il}.{name}"
@@ -170,14 +177,17 @@ class Builder:
         return None if row is None else self._made(full, row.type, row.shape, self._device_of(full))
 
     def _made(self, name: str, kind: str, dims: tuple[int, ...], home: int | None) -> Tensor:
-        fact = self.model.tensors_fact
-
-        def count(place: int, value: int) -> Count:
-            return Count.lazily(value, lambda: Quantity.read(value, ONE, fact, f"{name}, dimension {place}"))
-
-        made = given(name, kind, *(count(place, value) for place, value in enumerate(dims)))
+        remembered = self.model.remembered
+        key = ("dimensions", name)
+        if key not in remembered:
+            remembered[key] = tuple(self._dimension(name, place, value) for place, value in enumerate(dims))
+        made = given(name, kind, *remembered[key])
         made.home, made.is_weight = home, True
         return made
+
+    def _dimension(self, name: str, place: int, value: int) -> Count:
+        fact = self.model.tensors_fact
+        return Count.lazily(value, lambda: Quantity.read(value, ONE, fact, f"{name}, dimension {place}"))
 
     def head_matrix(self) -> Tensor:
         """Give the output matrix: the embedding once more where the file has none."""

@@ -152,8 +152,9 @@ class _Part:
         """Tell whether a node can go on here: not where it brings a weight while room for other copies may be had again."""
         if node.device != self.device:
             return False
-        brings = any(operand.is_weight and operand.home is not None and operand.home != self.device for operand in node.src)
-        return not (self.inputs and brings)
+        if not self.inputs:
+            return True
+        return not any(operand.is_weight and operand.home is not None and operand.home != self.device for operand in node.src)
 
 
 def _split(leafs: list[Tensor], nodes: list[Tensor], devices: Devices) -> Schedule:
@@ -169,7 +170,8 @@ def _split(leafs: list[Tensor], nodes: list[Tensor], devices: Devices) -> Schedu
         if not parts or not parts[-1].takes(node):
             parts.append(_Part(node.device))
         parts[-1].nodes.append(node)
-        node.src = tuple(_brought(operand, node, parts[-1], copied, devices.copies) for operand in node.src)
+        if any(operand.device != node.device for operand in node.src):
+            node.src = tuple(_brought(operand, node, parts[-1], copied, devices.copies) for operand in node.src)
     ordered: list[Tensor] = []
     for part in parts:
         for operand, copies in part.inputs:

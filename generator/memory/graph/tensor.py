@@ -53,13 +53,29 @@ class Count(int):
 class Tensor:
     """One tensor. `home` is the device that already holds it (a weight, a cache), None for one that the graph has to make room for.
 
-    `view` is the tensor whose memory it shows. `is_weight` are those of the model, `is_input` those the host fills in, `is_output`
-    those that stay until they are read, and `pinned` is the device a tensor is computed on whatever the scheduler would choose. The
-    scheduler sets `device`; the allocator keeps its own account in the rest.
+    `view` is the tensor whose memory it shows, `dense` tells that it was made without gaps. `is_weight` are those of the model,
+    `is_input` those the host fills in, `is_output` those that stay until they are read, and `pinned` is the device a tensor is computed
+    on whatever the scheduler would choose. The scheduler sets `device`; the allocator keeps its own account in the rest.
     """
 
     __slots__ = (
-        *("device", "home", "is_input", "is_output", "is_weight", "name", "nb", "ne", "op", "pinned", "seen", "src", "type", "view"),
+        *(
+            "dense",
+            "device",
+            "home",
+            "is_input",
+            "is_output",
+            "is_weight",
+            "name",
+            "nb",
+            "ne",
+            "op",
+            "pinned",
+            "seen",
+            "src",
+            "type",
+            "view",
+        ),
         *("address", "children", "held", "place", "size", "views"),
     )
 
@@ -72,6 +88,7 @@ class Tensor:
 
     def __init__(self, op: str, kind: str, ne: Shape, src: tuple[Tensor, ...] = (), name: str = "", nb: Shape | None = None) -> None:
         self.op, self.type, self.ne, self.src, self.name = op, kind, ne, src, name
+        self.dense = nb is None
         self.nb = strides(kind, ne) if nb is None else nb
         self.view: Tensor | None = None
         self.home: int | None = None
@@ -84,6 +101,8 @@ class Tensor:
     @property
     def nbytes(self) -> int:
         """Bytes from its first element to its last, 0 where it has none."""
+        if self.dense:
+            return self.nb[3] * self.ne[3]
         if 0 in self.ne:
             return 0
         per_block, block_bytes = block(self.type)

@@ -110,7 +110,7 @@ moves = st.lists(st.tuples(st.integers(1, 300), st.integers(0, 20)), min_size=1,
 
 @given(moves)
 def test_no_two_tensors_overlap_and_the_peak_is_the_highest_end(wanted: list[tuple[int, int]]) -> None:
-    arena, held, highest = Arena(1), [], 0
+    arena, held, highest = Arena(1), list[tuple[int, int]](), 0
     for size, drop in wanted:
         address = arena.take(size)
         assert all(address + size <= other or other + length <= address for other, length in held)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from math import prod
-from types import ModuleType
+from pkgutil import iter_modules
 
 import pytest
 from hypothesis import given, settings
@@ -20,26 +21,13 @@ from generator.memory.graph.unknown import UnknownGraphError, of_header
 from generator.memory.model import Model
 from generator.memory.plan import Plan, make_plan
 from generator.memory.settings import parse_flags
-from tests.memory.graph import (
-    decoder_expert_models,
-    decoder_models,
-    decoder_older_models,
-    delta_models,
-    latent_models,
-    state_space_models,
-    windowed_draft_models,
-    windowed_expert_models,
-    windowed_models,
-    wkv_models,
-)
-from tests.memory.graph.compact import Header, model_of
+from tests.memory.graph import headers
+from tests.memory.graph.headers import decoder, delta_nets
+from tests.memory.graph.headers.compact import Header, model_of
 
 Row = list[object]
 
-MODULES: tuple[ModuleType, ...] = (
-    *(decoder_expert_models, decoder_models, decoder_older_models, delta_models, latent_models, state_space_models),
-    *(windowed_draft_models, windowed_expert_models, windowed_models, wkv_models),
-)
+MODULES = [import_module(f"{headers.__name__}.{module.name}") for module in iter_modules(headers.__path__)]
 
 HEADERS: dict[str, Header] = {
     f"{module.__name__.rpartition('.')[2]}.{name}": value
@@ -71,21 +59,21 @@ def changed(header: Header, **values: object) -> Model:
 
 
 def test_a_missing_tensor_is_named_and_the_margin_stands_for_compute() -> None:
-    model = model_of(decoder_models.QWEN2)
+    model = model_of(decoder.QWEN2)
     plan = planned(rebuilt(model.metadata, [row for row in rows_of(model) if row[0] != "blk.1.attn_q.weight"]))
     assert plan.unknown_graph == "the header has no 'blk.1.attn_q.weight'"
     assert (plan.gpus[0].compute, plan.host.compute) == (2**30, 0)
 
 
 def test_a_model_without_an_embedding_has_no_head_either() -> None:
-    model = model_of(decoder_models.QWEN2)
+    model = model_of(decoder.QWEN2)
     outside = {"token_embd.weight", "output.weight"}
     plan = planned(rebuilt(model.metadata, [row for row in rows_of(model) if row[0] not in outside]))
     assert plan.unknown_graph == "the header has no 'token_embd.weight'"
 
 
 def test_matrices_that_have_no_product_are_named_with_their_shapes() -> None:
-    model, rows = model_of(decoder_models.QWEN2), []
+    model, rows = model_of(decoder.QWEN2), []
     for name, kind, shape, size in rows_of(model):
         assert isinstance(shape, list)
         rows.append([name, kind, shape[::-1] if name == "blk.0.ffn_down.weight" else shape, size])
@@ -96,13 +84,13 @@ def test_matrices_that_have_no_product_are_named_with_their_shapes() -> None:
 
 
 def test_hyperparameters_that_contradict_the_tensors_are_no_graph() -> None:
-    reason = planned(changed(decoder_models.QWEN2, attention__head_count_kv=0)).unknown_graph
+    reason = planned(changed(decoder.QWEN2, attention__head_count_kv=0)).unknown_graph
     assert reason is not None
     assert "reshape" in reason or "do not fit together" in reason
 
 
 def test_a_draft_head_without_a_graph_says_so_too() -> None:
-    model = model_of(delta_models.QWEN35)
+    model = model_of(delta_nets.QWEN35)
     heads = int(model.draft_blocks)
     assert heads  # else the test says nothing
     rows = [row for row in rows_of(model) if not str(row[0]).endswith("nextn.eh_proj.weight")]
