@@ -10,8 +10,13 @@ from typing import Any
 import pytest
 
 from generator.cli import main
-from generator.memory.settings import flags_of_recipe
-from tests.memory.models import ROOT
+from generator.memory.budget import Policy
+from generator.memory.plan import make_plan
+from generator.memory.settings import flags_of_recipe, parse_flags
+from generator.report.planned import PlanReport
+from generator.report.rows import plan_as_dict
+from generator.report.words import plan_as_text
+from tests.memory.models import ROOT, hybrid
 
 DATA = ROOT / "tests/data/engine_truth"
 DENSE = str(DATA / "llama31-8b.gguf.head")
@@ -523,3 +528,16 @@ def test_shares_the_engine_has_no_known_answer_to_are_one_clear_error(shares: st
 def test_more_devices_than_the_engine_uses_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "apodex-mini/rtx-5070", "--gpus", "17"]) == 2
     assert "at most 16 devices" in capsys.readouterr().err
+
+
+def test_a_graph_that_cannot_be_made_is_said_with_the_reason() -> None:
+    plan = make_plan(hybrid(), parse_flags("-ngl 99 -c 1000 -np 1 --spec-type draft-mtp", "llama-server"))
+    report = PlanReport("hybrid.gguf", plan, Policy.ENGINE, None, None, plan.gpus[0].terms.weights, None, ())
+    text, rows = "\n".join(plan_as_text(report)), plan_as_dict(report)
+    reason, drafting = plan.unknown_graph, plan.draft.unknown_graph if plan.draft else None
+    assert reason == "the header has no 'blk.0.ssm_dt.bias'"
+    assert drafting is not None
+    assert f"compute is not known, its column is the engine's fitting margin: {reason}" in text
+    assert f"draft head: compute of its own is not known, and not counted: {drafting}" in text
+    assert rows["unknown_graph"] == reason
+    assert rows["draft"] == {"kv": 262_144, "compute": None, "unknown_graph": drafting}

@@ -98,7 +98,7 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "fallback_rows": _fallback_rows(sources, subject),
         "scores": sources.recipe.scores,
         "working": working_rows(subject.plan),
-        "inside_reserve": int(book["compute.slack"]) >= 0,
+        "inside_reserve": "compute.slack" in book and int(book["compute.slack"]) >= 0,
         "depths": sources.recipe.depths,
         "draft": _draft(sources.recipe),
         "figures": {name: {"alt": picture.alt, "path": f"{sources.card.name}/{name}.svg"} for name, picture in drawn.items()},

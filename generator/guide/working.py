@@ -35,8 +35,10 @@ def excess_of(facts: Facts) -> Quantity | None:
 def write_working(book: Book, plan: Plan, pool: Pool, excess: Quantity | None) -> None:
     """Write the buffers of the card and of the host under `compute`, and what the first leaves of the reserve.
 
-    `excess` is what readings of the engine add to the card's.
+    `excess` is what readings of the engine add to the card's. Nothing is written where no graph can be made of the header.
     """
+    if plan.unknown_graph is not None:
+        return
     device = plan.gpus[0].terms.buffer
     parts = [book.add(key, size, "MiB", 1) for key, _, size in _named(plan)]
     rest = [size for _, size in device.largest[len(parts) :]]

@@ -154,9 +154,14 @@ class Model:
 
     def loaded(self, *, draft_head: bool = False) -> tuple[Tensor, ...]:
         """Give the tensors a run loads: all, without the draft head's blocks unless it is used or the engine loads them anyway."""
-        end = int(self.block_count if draft_head else self.loaded_blocks)
+        count = int(self.block_count)
+        end = count if draft_head else int(self.loaded_blocks)
         anyway = LOADED_ANYWAY.get(self.architecture, _NOTHING)
-        return tuple(tensor for tensor in self.tensors if tensor.block is None or tensor.block < end or anyway.match(tensor.name))
+
+        def is_loaded(tensor: Tensor) -> bool:
+            return tensor.block is None or tensor.block < end or (tensor.block < count and anyway.match(tensor.name) is not None)
+
+        return tuple(filter(is_loaded, self.tensors))
 
     def experts(self, block: int | None = None) -> tuple[Tensor, ...]:
         """Give the routed expert tensors, of one block or of all."""

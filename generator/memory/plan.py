@@ -13,8 +13,8 @@ from generator.memory.context import Context, context_of
 from generator.memory.flash import is_on, settled
 from generator.memory.graph.allocate import Peak
 from generator.memory.graph.buffers import Engine, compute_buffers, draft_buffers
-from generator.memory.graph.builder import UnknownGraphError
 from generator.memory.graph.terms import Buffer, buffer_of
+from generator.memory.graph.unknown import UnknownGraphError
 from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
 from generator.memory.placement import HOST, Placement, place
@@ -85,12 +85,13 @@ class Draft:
     """The context of a draft head: its own cache, on the host and on each device, and its own compute buffers.
 
     Its block is among the plan's weights, its copies of the recurrent state among the plan's state. `buffers` are those of the devices
-    in order, the host's last; none where the head's graph is not known.
+    in order, the host's last; none where the head's graph is not known, and `unknown_graph` says why.
     """
 
     host: Quantity
     gpus: tuple[Quantity, ...]
     buffers: tuple[Buffer, ...] = ()
+    unknown_graph: str | None = None
 
     @property
     def kv(self) -> int:
@@ -107,8 +108,8 @@ class Draft:
 class Plan:
     """What a run would allocate: the host, each GPU in order, and the draft context where one is asked for.
 
-    `n_ctx` are the cells of all streams, `n_ctx_seq` those one sequence can use. `unknown_graph` names the tensor without which a graph
-    cannot be made for the header; the engine's margin then stands for compute. `projector` is a second file, in no device's terms.
+    `n_ctx` are the cells of all streams, `n_ctx_seq` those one sequence can use. `unknown_graph` says why a graph cannot be
+    made of the header; the engine's margin then stands for compute. `projector` is a second file, in no device's terms.
     """
 
     model: Model
@@ -159,7 +160,8 @@ def make_plan(
     devices = tuple(Device(f"gpu{index}", _terms(settings, layers, context, placement, index, compute[index])) for index in range(gpus))
     draft = draft_of(layers, settings, context, placement, gpus)
     if draft is not None:
-        draft = replace(draft, buffers=_draft_compute(model, layers, context, settings, placement, engine, flash=flash))
+        buffers, why = _draft_compute(model, layers, context, settings, placement, engine, flash=flash)
+        draft = replace(draft, buffers=buffers, unknown_graph=why)
     beside = None if projector is None else projector_of(projector, settings, gpus)
     return Plan(model, settings, settings.program, build, backend, context, placement, host, devices, draft, unknown, beside)
 
@@ -167,7 +169,7 @@ def make_plan(
 def _compute(
     model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
 ) -> tuple[tuple[Buffer, ...], str | None]:
-    """Give the compute buffer of each device, the host's last, and the tensor that a graph would need and the header does not have."""
+    """Give the compute buffer of each device, the host's last, and why no graph can be made."""
     try:
         peaks = compute_buffers(model, layers, context, settings, placement, engine, flash=flash)
     except UnknownGraphError as error:
@@ -177,12 +179,12 @@ def _compute(
 
 def _draft_compute(
     model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
-) -> tuple[Buffer, ...]:
-    """Give the same for the context of a draft head; nothing where its graph is not known."""
+) -> tuple[tuple[Buffer, ...], str | None]:
+    """Give the same for the context of a draft head; no buffers where its graph is not known."""
     try:
-        return _buffers(draft_buffers(model, layers, context, settings, placement, engine, flash=flash), model)
-    except UnknownGraphError:
-        return ()
+        return _buffers(draft_buffers(model, layers, context, settings, placement, engine, flash=flash), model), None
+    except UnknownGraphError as error:
+        return (), str(error)
 
 
 def _buffers(peaks: Sequence[Peak], model: Model) -> tuple[Buffer, ...]:

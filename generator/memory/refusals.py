@@ -1,12 +1,13 @@
 """What the engine would refuse before it allocates anything, in its own words where it has some.
 
 Source: llama.cpp src/llama-context.cpp, `llama_init_from_model` (cache types) and the constructor of `llama_context`
-(number of sequences, see `memory.context`); tools/server for a draft head that the file does not have.
+(number of sequences, see `memory.context`); tools/server for a draft head that the file does not have; src/llama-model.cpp,
+`load_hparams`, for experts.
 """
 
 from __future__ import annotations
 
-from generator.errors import RefusedSettings
+from generator.errors import InputError, RefusedSettings
 from generator.gguf.types import block
 from generator.memory.architectures import layers_of
 from generator.memory.backends import VULKAN, VULKAN_BUFFER_RANGE
@@ -24,8 +25,13 @@ ONE_CACHE_TYPE = frozenset({"deepseek4"})
 """Architectures that keep K only without stating a latent; those that state one are held to one type as well."""
 
 
+EXPERTS_OF_ONE = frozenset({"hunyuan-dense", "hunyuan_vl"})
+"""Architectures whose single expert is none to the engine."""
+
+
 def refuse(model: Model, settings: Settings) -> None:
-    """Raise RefusedSettings for the first thing the engine would refuse; give nothing otherwise."""
+    """Raise RefusedSettings for the first thing the engine would refuse, InputError for a header; give nothing otherwise."""
+    _experts(model)
     _cache_types(model, settings, settings.type_k, settings.type_v)
     if settings.drafts_with_own_head:
         if not int(model.draft_blocks):
@@ -52,6 +58,19 @@ def refuse_cache(layers: Layers, settings: Settings, context: Context, backend: 
                     where="-c",
                     remedy=f"lower -c, or give {flag} a smaller type",
                 )
+
+
+def _experts(model: Model) -> None:
+    """Refuse a header whose routers would choose no expert, or more than there are."""
+    count = int(model.number("expert_count", 0))
+    if not count or (count == 1 and model.architecture in EXPERTS_OF_ONE):
+        return
+    used = int(model.number("expert_used_count", 0))
+    if not 0 < used <= count:
+        raise InputError(
+            f"the header states that {used} of {count} experts are used for a token",
+            remedy=f"the engine loads no such file: '{model.architecture}.expert_used_count' should be 1 to {count}",
+        )
 
 
 def _cache_types(model: Model, settings: Settings, type_k: str, type_v: str, *, suffix: str = "") -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from generator.memory.budget import clears_by
 from generator.memory.host import host_need
 from generator.memory.ladder import Rung
-from generator.memory.plan import Device, Plan
+from generator.memory.plan import Device, Draft, Plan
 from generator.report.planned import FITS, PlanReport, judged, rung_fits, working_bytes
 from generator.report.words import notes_of
 
@@ -25,7 +25,8 @@ def plan_as_dict(report: PlanReport) -> dict[str, object]:
         "n_ctx_seq": plan.n_ctx_seq,
         "policy": str(report.policy),
         "devices": [_device(device) for device in (plan.host, *plan.gpus)],
-        "draft": {"kv": plan.draft.kv, "compute": plan.draft.compute} if plan.draft else None,
+        "unknown_graph": plan.unknown_graph,
+        "draft": _draft(plan.draft) if plan.draft else None,
         "notes": list(notes_of(report)),
         "projector": int(plan.projector.weights) if plan.projector else None,
         "host_memory": _host_memory(plan),
@@ -55,6 +56,11 @@ def _host_memory(plan: Plan) -> dict[str, object]:
         "taken": {name: int(size) for name, size in need.taken},
         "may_add": {name: None if size is None else int(size) for name, size in need.may_add},
     }
+
+
+def _draft(draft: Draft) -> dict[str, object]:
+    compute = draft.compute if draft.unknown_graph is None else None
+    return {"kv": draft.kv, "compute": compute, "unknown_graph": draft.unknown_graph}
 
 
 def _device(device: Device) -> dict[str, object]:

@@ -33,6 +33,8 @@ def plan_as_text(report: PlanReport) -> Iterator[str]:
             names = [*(device.name for device in plan.gpus), "host"]
             sizes = zip(names, plan.draft.buffers, strict=True)
             yield f"draft head: compute of its own, {', '.join(f'{size_words(buffer.size)} on {name}' for name, buffer in sizes)}"
+        if plan.draft.unknown_graph is not None:
+            yield f"draft head: compute of its own is not known, and not counted: {plan.draft.unknown_graph}"
     yield from notes_of(report)
     if report.pool is not None and report.card is not None:
         yield ""
@@ -73,7 +75,7 @@ def notes_of(report: PlanReport) -> Iterator[str]:
 def _working(plan: Plan) -> str:
     """Say what the compute figures are, and what most of the first device's is."""
     if plan.unknown_graph is not None:
-        return f"compute is the engine's fitting margin: the header has no '{plan.unknown_graph}', so the graph is not known here"
+        return f"compute is not known, its column is the engine's fitting margin: {plan.unknown_graph}"
     parts = [f"{name} {size_words(size)}" for name, size in first_device(plan).terms.buffer.largest[:3]]
     most = f"; on {first_device(plan).name} at its fullest {', '.join(parts)}" if parts else ""
     return f"compute is the largest graph that {plan.program} reserves for{most}"

@@ -10,9 +10,13 @@ from generator.facts import Fact, Facts
 from generator.guide.context import Sources
 from generator.guide.ledger import Book
 from generator.guide.numbers import Subject, rung_of, write_numbers
-from generator.memory.budget import Policy
-from generator.memory.settings import Settings
+from generator.guide.working import write_working
+from generator.memory.budget import Policy, Pool
+from generator.memory.plan import make_plan
+from generator.memory.settings import Settings, parse_flags
+from generator.quantity import BYTE, ONE, Quantity
 from generator.specs.recipe import Budget, Fallback
+from tests.memory.models import hybrid
 
 Changed = Callable[..., Book]
 
@@ -147,3 +151,12 @@ def test_the_sizes_of_other_quants_are_told_whatever_they_are_called(changed: Ch
 
 def test_without_a_draft_nothing_is_priced_for_one(changed: Changed) -> None:
     assert not [key for key in changed(draft=None).numbers if key.startswith("draft.")]
+
+
+def test_working_buffers_that_are_not_known_are_not_in_the_book() -> None:
+    plan, book = make_plan(hybrid(), parse_flags("-ngl 99 -c 1000 -np 1", "llama-server")), Book()
+    assert plan.unknown_graph
+    gibibyte = Quantity.constant(2**30, BYTE)
+    write_working(book, plan, Pool.of(gibibyte * Quantity.constant(8, ONE), gibibyte), None)
+    assert "compute.card" not in book
+    assert "compute.slack" not in book

@@ -14,7 +14,7 @@ import pytest
 from generator.errors import GenError, RefusedSettings
 from generator.gguf import read_header
 from generator.memory.architectures import ARCHITECTURES, layers_of
-from generator.memory.graph.builder import UnknownGraphError
+from generator.memory.graph.unknown import UnknownGraphError
 from generator.memory.model import Model
 from generator.memory.plan import Plan, make_plan
 from generator.memory.settings import parse_flags

@@ -133,3 +133,11 @@ def test_the_published_totals_of_the_apodex_file_come_out() -> None:
 def test_sizes_are_bytes_and_do_not_mix_with_counts() -> None:
     with pytest.raises(UnitError):
         _ = hybrid().tensors[0].size + hybrid().block_count
+
+
+def test_a_draft_head_that_is_loaded_anyway_is_one_of_the_blocks_stated() -> None:
+    rows = [("token_embd.weight", 100), *((f"blk.{block}.ffn_up.weight", 10 + block) for block in range(4))]
+    model = build(named("step35", {"block_count": 3, "nextn_predict_layers": 1}), rows)
+    assert [tensor.name for tensor in model.loaded()] == [
+        *("token_embd.weight", "blk.0.ffn_up.weight", "blk.1.ffn_up.weight", "blk.2.ffn_up.weight")
+    ]  # block 2 is the draft head, block 3 is beyond the blocks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from generator.errors import RefusedSettings
+from generator.errors import InputError, RefusedSettings
 from generator.memory.model import Model
 from generator.memory.refusals import refuse
 from generator.memory.settings import parse_flags
@@ -71,3 +71,10 @@ def test_a_cache_of_k_alone_takes_one_type() -> None:
 
 
 LENGTHS = {"attention.key_length": 576, "attention.value_length": 512, "attention.key_length_mla": 192, "attention.value_length_mla": 128}
+
+
+@pytest.mark.parametrize(("used", "count"), [(0, 8), (9, 8), (None, 8)])
+def test_routers_choose_one_expert_or_more_and_no_more_than_there_are(used: int | None, count: int) -> None:
+    with pytest.raises(InputError, match=rf"{used or 0} of {count} experts are used for a token") as caught:
+        refuse(hybrid(expert_used_count=used, expert_count=count), parse_flags("", "llama-server"))
+    assert "'qwen35moe.expert_used_count' should be 1 to 8" in caught.value.remedy

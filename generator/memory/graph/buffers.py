@@ -19,6 +19,7 @@ from generator.memory.graph.builder import SMALLEST_ROTATION, Batch, Builder, Ca
 from generator.memory.graph.registry import draft_graph_of, graph_of
 from generator.memory.graph.schedule import COPIES, Devices, schedule
 from generator.memory.graph.tensor import Count
+from generator.memory.graph.unknown import of_header
 from generator.memory.kv_cache import cells_of
 from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
@@ -56,9 +57,10 @@ def compute_buffers(
     model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
 ) -> list[Peak]:
     """Give the peak of each device's compute buffer, in the order of devices, the host's last. Raises UnknownGraphError."""
-    builder = _builder(model, layers, context, settings, placement, engine, flash=flash)
-    graph_of(model.architecture)(builder)
-    return _peaks(builder, settings, placement, engine)
+    with of_header():
+        builder = _builder(model, layers, context, settings, placement, engine, flash=flash)
+        graph_of(model.architecture)(builder)
+        return _peaks(builder, settings, placement, engine)
 
 
 def draft_buffers(
@@ -71,9 +73,10 @@ def draft_buffers(
     alone = replace(layers, caches=layers.draft, states=(), rolls_back=False)
     asked = replace(settings, program="llama-server", embedding=False, spec_type=())
     asked = replace(asked, type_k=settings.type_k_draft, type_v=settings.type_v_draft)
-    builder = _builder(model, alone, context, asked, placement, engine, flash=flash)
-    draft_graph_of(model.architecture)(builder)
-    return _peaks(builder, asked, placement, engine)
+    with of_header():
+        builder = _builder(model, alone, context, asked, placement, engine, flash=flash)
+        draft_graph_of(model.architecture)(builder)
+        return _peaks(builder, asked, placement, engine)
 
 
 def _peaks(builder: Builder, settings: Settings, placement: Placement, engine: Engine) -> list[Peak]:

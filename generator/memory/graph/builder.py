@@ -11,14 +11,11 @@ from dataclasses import dataclass
 
 from generator.memory.graph import ops
 from generator.memory.graph.tensor import NONE, Count, Tensor, given, shape, strides
+from generator.memory.graph.unknown import UnknownGraphError
 from generator.memory.model import Model
 from generator.memory.rows import head_length, kv_heads
 from generator.memory.windows import windowed_blocks
 from generator.quantity import ONE, Quantity
-
-
-class UnknownGraphError(Exception):
-    """A graph cannot be made because the header has no tensor of the name it is raised with."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,7 +131,8 @@ class Builder:
         """Give a weight that the file must have: `name` as in the file, without the block and without `.weight`."""
         found = self.opt(name, il, suffix)
         if found is None:
-            raise UnknownGraphError(f"{name}.{suffix}" if il is None else f"blk.{il}.{name}.{suffix}")
+            full = f"{name}.{suffix}" if il is None else f"blk.{il}.{name}.{suffix}"
+            raise UnknownGraphError(f"the header has no '{full}'")
         return found
 
     def opt(self, name: str, il: int | None = None, suffix: str = "weight") -> Tensor | None:
@@ -198,6 +196,7 @@ class Builder:
         if own is not None:
             return own
         if self._tied is None:
+            self.w("token_embd")
             row = self._shapes["token_embd.weight"]
             self._tied = self._made("token_embd.weight", row.type, row.shape, self._device_of("output"))
         return self._tied

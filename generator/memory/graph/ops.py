@@ -1,6 +1,7 @@
 """The operations of a compute graph: what shape each gives, and which share memory with an operand.
 
 Source: llama.cpp ggml/src/ggml.c, the function of the same name with `ggml_` before it. Names of results are those the engine prints.
+What the engine asserts of operands' shapes raises UnknownGraphError here.
 """
 
 from __future__ import annotations
@@ -8,8 +9,35 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from generator.memory.graph.tensor import Shape, Tensor, shape, strides
+from generator.memory.graph.unknown import UnknownGraphError
 
 F32 = "F32"
+
+# --- what operands must be -------------------------------------------------------------------------
+
+
+def _misfit(op: str, *operands: Tensor) -> UnknownGraphError:
+    shown = " and ".join(f"'{tensor.name or tensor.op.lower()}' [{', '.join(map(str, _trimmed(tensor.ne)))}]" for tensor in operands)
+    return UnknownGraphError(f"{shown} do not go together in {op.lower()}")
+
+
+def _trimmed(ne: Shape) -> Shape | tuple[int, ...]:
+    """Give a shape without ones at its end."""
+    count = max((place + 1 for place, length in enumerate(ne) if length != 1), default=1)
+    return ne[:count]
+
+
+def _repeats(small: Shape, large: Shape) -> bool:
+    """Tell whether a shape can be repeated to fill another (`ggml_can_repeat`)."""
+    if 0 in small:
+        return 0 in large
+    return not (large[0] % small[0] or large[1] % small[1] or large[2] % small[2] or large[3] % small[3])
+
+
+def _multiplies(a: Shape, b: Shape) -> bool:
+    """Tell whether two matrices have a product (`ggml_can_mul_mat`)."""
+    return a[0] == b[0] and bool(a[2] and a[3]) and not (b[2] % a[2] or b[3] % a[3])
+
 
 # --- the same shape as the operand -----------------------------------------------------------------
 
@@ -21,22 +49,22 @@ def like(op: str, a: Tensor, *others: Tensor | None, name: str = "") -> Tensor:
 
 def add(a: Tensor, b: Tensor, name: str = "") -> Tensor:
     """Sum; `b` is repeated over `a`."""
-    return like("ADD", a, b, name=name)
+    return _repeating("ADD", a, b, name)
 
 
 def sub(a: Tensor, b: Tensor, name: str = "") -> Tensor:
     """Difference."""
-    return like("SUB", a, b, name=name)
+    return _repeating("SUB", a, b, name)
 
 
 def mul(a: Tensor, b: Tensor, name: str = "") -> Tensor:
     """Product element by element; `b` is repeated over `a`."""
-    return like("MUL", a, b, name=name)
+    return _repeating("MUL", a, b, name)
 
 
 def div(a: Tensor, b: Tensor, name: str = "") -> Tensor:
     """Quotient element by element."""
-    return like("DIV", a, b, name=name)
+    return _repeating("DIV", a, b, name)
 
 
 def add_id(a: Tensor, b: Tensor, ids: Tensor, name: str = "") -> Tensor:
@@ -121,22 +149,30 @@ def in_place(operation: Callable[[Tensor], Tensor], a: Tensor) -> Tensor:
 
 def mul_mat(a: Tensor, b: Tensor, name: str = "") -> Tensor:
     """Matrix product: of `a` [k, m] and `b` [k, n] gives [m, n] in F32."""
+    if not _multiplies(a.ne, b.ne):
+        raise _misfit("MUL_MAT", a, b)
     return Tensor("MUL_MAT", F32, (a.ne[1], b.ne[1], b.ne[2], b.ne[3]), (a, b), name)
 
 
 def mul_mat_id(experts: Tensor, b: Tensor, ids: Tensor, name: str = "") -> Tensor:
     """Matrix products with the chosen experts: [m, used, tokens] in F32."""
+    if experts.ne[0] != b.ne[0] or experts.ne[3] != 1 or ids.ne[1] != b.ne[2] or not b.ne[1] or ids.ne[0] % b.ne[1]:
+        raise _misfit("MUL_MAT_ID", experts, b, ids)
     return Tensor("MUL_MAT_ID", F32, (experts.ne[1], ids.ne[0], b.ne[2], 1), (experts, b, ids), name)
 
 
 def get_rows(a: Tensor, ids: Tensor, name: str = "") -> Tensor:
     """The rows of `a` that `ids` choose, in F32 (in I32 from I32)."""
+    if a.ne[2] != ids.ne[1] or a.ne[3] != ids.ne[2]:
+        raise _misfit("GET_ROWS", a, ids)
     kind = a.type if a.type == "I32" else F32
     return Tensor("GET_ROWS", kind, (a.ne[0], ids.ne[0], ids.ne[1], ids.ne[2]), (a, ids), name)
 
 
 def set_rows(a: Tensor, b: Tensor, ids: Tensor, name: str = "") -> Tensor:
     """Rows written into `a`: a view of it."""
+    if a.ne[0] != b.ne[0]:
+        raise _misfit("SET_ROWS", a, b)
     made = Tensor("SET_ROWS", a.type, a.ne, (b, ids, a), name, a.nb)
     made.view = a.view or a
     return made
@@ -144,6 +180,8 @@ def set_rows(a: Tensor, b: Tensor, ids: Tensor, name: str = "") -> Tensor:
 
 def cpy(a: Tensor, b: Tensor, name: str = "") -> Tensor:
     """`a` written into `b`: a view of it."""
+    if a.elements != b.elements:
+        raise _misfit("CPY", a, b)
     made = Tensor("CPY", b.type, b.ne, (a, b), name, b.nb)
     made.view = b.view or b
     return made
@@ -151,7 +189,10 @@ def cpy(a: Tensor, b: Tensor, name: str = "") -> Tensor:
 
 def cont(a: Tensor, *ne: int, name: str = "") -> Tensor:
     """A copy without gaps, of another shape where one is given."""
-    return Tensor("CONT", a.type, shape(*ne) if ne else a.ne, (a,), name)
+    made = Tensor("CONT", a.type, shape(*ne) if ne else a.ne, (a,), name)
+    if made.elements != a.elements:
+        raise _misfit("CONT", a, made)
+    return made
 
 
 def cast(a: Tensor, kind: str, name: str = "") -> Tensor:
@@ -173,6 +214,8 @@ def arange(count: int, name: str = "") -> Tensor:
 
 def concat(a: Tensor, b: Tensor, dim: int, name: str = "") -> Tensor:
     """`b` after `a` along a dimension."""
+    if any(one != other for place, (one, other) in enumerate(zip(a.ne, b.ne, strict=True)) if place != dim):
+        raise _misfit("CONCAT", a, b)
     ne = list(a.ne)
     ne[dim] += b.ne[dim]
     return Tensor("CONCAT", a.type, shape(*ne), (a, b), name)
@@ -180,7 +223,10 @@ def concat(a: Tensor, b: Tensor, dim: int, name: str = "") -> Tensor:
 
 def repeat(a: Tensor, *ne: int, name: str = "") -> Tensor:
     """A tensor repeated to a shape."""
-    return Tensor("REPEAT", a.type, shape(*ne), (a,), name)
+    made = Tensor("REPEAT", a.type, shape(*ne), (a,), name)
+    if not _repeats(a.ne, made.ne):
+        raise _misfit("REPEAT", a, made)
+    return made
 
 
 def pad(a: Tensor, *more: int, name: str = "") -> Tensor:
@@ -206,12 +252,16 @@ def argsort(a: Tensor, name: str = "") -> Tensor:
 
 def argsort_top_k(a: Tensor, count: int, name: str = "") -> Tensor:
     """The first of the order of each row: a view of the whole order."""
+    if count > a.ne[0]:
+        raise UnknownGraphError(f"{count} of {a.ne[0]} cannot be chosen in '{name or a.name}'")
     order = argsort(a, name)
     return view(order, (count, order.ne[1], order.ne[2], order.ne[3]), order.nb, name=name)
 
 
 def top_k(a: Tensor, count: int, name: str = "") -> Tensor:
     """The places of the largest of each row, in I32."""
+    if count > a.ne[0]:
+        raise UnknownGraphError(f"{count} of {a.ne[0]} cannot be chosen in '{name or a.name}'")
     return Tensor("TOP_K", "I32", (count, a.ne[1], a.ne[2], a.ne[3]), (a,), name)
 
 
@@ -219,17 +269,23 @@ def glu(a: Tensor, b: Tensor | None = None, name: str = "") -> Tensor:
     """A gated unit (swiglu, geglu, reglu, …): of `a` gated by `b`, or of the two halves of `a`."""
     if b is None:
         return Tensor("GLU", a.type, (a.ne[0] // 2, a.ne[1], a.ne[2], a.ne[3]), (a,), name)
+    if a.ne != b.ne:
+        raise _misfit("GLU", a, b)
     return Tensor("GLU", a.type, a.ne, (a, b), name)
 
 
 def flash_attn(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, sinks: Tensor | None = None, name: str = "") -> Tensor:
     """Attention in one operation: [v length, heads, tokens, streams] in F32."""
+    if not _multiplies(k.ne, q.ne) or k.ne[1] != v.ne[1] or (mask is not None and mask.ne[0] != k.ne[1]):
+        raise _misfit("FLASH_ATTN_EXT", q, k, v)
     others = tuple(other for other in (mask, sinks) if other is not None)
     return Tensor("FLASH_ATTN_EXT", F32, (v.ne[0], q.ne[2], q.ne[1], q.ne[3]), (q, k, v, *others), name)
 
 
 def ssm_conv(inputs: Tensor, kernel: Tensor, name: str = "") -> Tensor:
     """The convolution before a state space: [inner, tokens, sequences]."""
+    if inputs.ne[1] != kernel.ne[1]:
+        raise _misfit("SSM_CONV", inputs, kernel)
     tokens = inputs.ne[0] - kernel.ne[0] + 1
     return Tensor("SSM_CONV", F32, (kernel.ne[1], tokens, inputs.ne[2], 1), (inputs, kernel), name)
 
@@ -282,6 +338,8 @@ def view(a: Tensor, ne: Shape, nb: Shape, op: str = "VIEW", name: str = "") -> T
     """A tensor's memory seen with another shape and other strides."""
     made = Tensor(op, a.type, ne, (a,), name, nb)
     made.view = a.view or a
+    if min(ne) < 0 or made.elements > made.view.elements:
+        raise _misfit(op, a, made)
     return made
 
 
@@ -308,7 +366,10 @@ def view_4d(a: Tensor, ne: Shape, nb1: int, nb2: int, nb3: int, name: str = "") 
 def reshape(a: Tensor, *ne: int, name: str = "") -> Tensor:
     """A tensor without gaps with another shape."""
     new = shape(*ne)
-    return view(a, new, strides(a.type, new), "RESHAPE", name)
+    made = view(a, new, strides(a.type, new), "RESHAPE", name)
+    if made.elements != a.elements:
+        raise _misfit("RESHAPE", a, made)
+    return made
 
 
 def permute(a: Tensor, *axes: int, name: str = "") -> Tensor:
@@ -323,6 +384,12 @@ def transpose(a: Tensor, name: str = "") -> Tensor:
     """The first two dimensions exchanged."""
     ne, nb = (a.ne[1], a.ne[0], a.ne[2], a.ne[3]), (a.nb[1], a.nb[0], a.nb[2], a.nb[3])
     return view(a, ne, nb, "TRANSPOSE", name)
+
+
+def _repeating(op: str, a: Tensor, b: Tensor, name: str) -> Tensor:
+    if not _repeats(b.ne, a.ne):
+        raise _misfit(op, a, b)
+    return like(op, a, b, name=name)
 
 
 def _sum(a: Shape, b: Shape) -> Shape:

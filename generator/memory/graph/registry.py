@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from generator.memory.graph.builder import Builder, UnknownGraphError
+from generator.memory.graph.builder import Builder
 from generator.memory.graph.models import (
     decoder_variants,
     deepseek,
@@ -25,6 +25,7 @@ from generator.memory.graph.models import (
     state_spaces,
 )
 from generator.memory.graph.models.decoder import decoder
+from generator.memory.graph.unknown import UnknownGraphError
 
 Graph = Callable[[Builder], None]
 
@@ -61,5 +62,5 @@ def draft_graph_of(architecture: str) -> Graph:
     """Give what makes the graph of an architecture's draft head. Raises UnknownGraphError where that is not known."""
     found = DRAFTS.get(architecture)
     if found is None:
-        raise UnknownGraphError(f"draft head of {architecture}")
+        raise UnknownGraphError(f"no graph is written here for a draft head of {architecture}")
     return found

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from generator.memory.graph import ops
 from generator.memory.graph.attention import AttentionInput, attend
-from generator.memory.graph.builder import Builder, UnknownGraphError
+from generator.memory.graph.builder import Builder
 from generator.memory.graph.models.decoder import Inputs, qkv, rope_factors
 from generator.memory.graph.models.gated_delta_net import feed, gated_attention
 from generator.memory.graph.models.kimi import gated_by_head, limited
@@ -20,6 +20,7 @@ from generator.memory.graph.models.latent_attention import Manner, latent_attent
 from generator.memory.graph.models.stack import feed_forward_part
 from generator.memory.graph.models.state_spaces import nemotron_feed_forward
 from generator.memory.graph.tensor import Tensor
+from generator.memory.graph.unknown import UnknownGraphError
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def draft(b: Builder) -> None:
     """Make the graph of a model's draft head. Raises UnknownGraphError for one without a cache."""
     head, il = HEADS[b.arch], b.n_layer
     if il not in b.caches:
-        raise UnknownGraphError(f"draft head of {b.arch}")
+        raise UnknownGraphError(f"the draft head of {b.arch} has no cache of its own")
     inputs, out_ids, positions = Inputs(b), b.out_ids(), b.positions(head.each(b))
     residual = joined(b, il)
     cur = head.attention(b, inputs.of(il), b.norm(residual, "attn_norm", il), positions, il)

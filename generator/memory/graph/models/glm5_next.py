@@ -12,13 +12,14 @@ from types import MappingProxyType
 
 from generator.memory.graph import ops
 from generator.memory.graph.attention import AttentionInput, attention_input, heads_attend, read_k, write_k
-from generator.memory.graph.builder import Builder, CacheView, UnknownGraphError
+from generator.memory.graph.builder import Builder, CacheView
 from generator.memory.graph.models import hyper_connections
 from generator.memory.graph.models.kimi_delta_attention import delta_attention
 from generator.memory.graph.models.latent_attention import queries_of, short_query
 from generator.memory.graph.models.stack import feed_forward_part
 from generator.memory.graph.states import StateInput
 from generator.memory.graph.tensor import Tensor, given
+from generator.memory.graph.unknown import UnknownGraphError
 
 POOL_PADDING = 64
 """Pools are rounded up to a multiple of this, with one more that is never used."""
@@ -30,7 +31,7 @@ GATHERED_BATCH = 16
 def glm5_next(b: Builder) -> None:
     """Each part of a block reads one mix of the streams and is added to all of them."""
     if b.n_tokens <= GATHERED_BATCH:
-        raise UnknownGraphError(f"attention to gathered rows, for micro-batches of up to {GATHERED_BATCH} tokens")
+        raise UnknownGraphError(f"in micro-batches of up to {GATHERED_BATCH} tokens the engine attends to gathered rows")
     cur = b.embedding()
     states = StateInput(b)
     main, beside = (replace(cache, label=label) for cache, label in zip(b.every_cache, ("", "idx_"), strict=True))
