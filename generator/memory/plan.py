@@ -19,7 +19,7 @@ from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
 from generator.memory.placement import HOST, Placement, place
 from generator.memory.projector import Projector, projector_of
-from generator.memory.refusals import refuse, refuse_cache
+from generator.memory.refusals import refuse, refuse_cache, refuse_outputs
 from generator.memory.settings import Settings
 from generator.quantity import BYTE, Quantity, total
 
@@ -150,6 +150,7 @@ def make_plan(
     settings = settled(model, settings)
     refuse(model, settings)
     context = context_of(model, settings)
+    refuse_outputs(context, settings, build)
     refuse_cache(layers, settings, context, backend if gpus else None)
     placement = place(model, settings, gpus, draft_head=settings.loads_draft_head, backend=backend)
     flash = is_on(model, layers, settings, placement, backend, build)

@@ -6,10 +6,28 @@ Source: llama.cpp ggml/src/ggml.c, the function of the same name with `ggml_` be
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
+from generator.errors import RefusedSettings
 from generator.memory.graph.tensor import Shape, Tensor, shape, strides
 
 F32 = "F32"
+
+
+def _assert(words: str, *, holds: bool) -> None:
+    """What the engine asserts of operands; it ends where that does not hold, before it has said what it needs."""
+    if not holds:
+        raise RefusedSettings(
+            f"the engine ends while it makes its graph: GGML_ASSERT({words}) failed",
+            rule="graph the engine cannot make",
+            remedy="take another build of the engine, or other settings for sequences and flash attention",
+        )
+
+
+def _repeats(b: Tensor, a: Tensor) -> bool:
+    """Tell whether `b` can be repeated over `a` (`ggml_can_repeat`)."""
+    return all(part and not whole % part for part, whole in zip(b.ne, a.ne, strict=True))
+
 
 # --- the same shape as the operand -----------------------------------------------------------------
 
@@ -21,22 +39,22 @@ def like(op: str, a: Tensor, *others: Tensor | None, name: str = "") -> Tensor:
 
 def add(a: Tensor, b: Tensor, name: str = "") -> Tensor:
     """Sum; `b` is repeated over `a`."""
-    return _copying_strides("ADD", a, b, name=name)
+    return _repeating("ADD", a, b, name)
 
 
 def sub(a: Tensor, b: Tensor, name: str = "") -> Tensor:
     """Difference."""
-    return _copying_strides("SUB", a, b, name=name)
+    return _repeating("SUB", a, b, name)
 
 
 def mul(a: Tensor, b: Tensor, name: str = "") -> Tensor:
     """Product element by element; `b` is repeated over `a`."""
-    return _copying_strides("MUL", a, b, name=name)
+    return _repeating("MUL", a, b, name)
 
 
 def div(a: Tensor, b: Tensor, name: str = "") -> Tensor:
     """Quotient element by element."""
-    return _copying_strides("DIV", a, b, name=name)
+    return _repeating("DIV", a, b, name)
 
 
 def add_id(a: Tensor, b: Tensor, ids: Tensor, name: str = "") -> Tensor:
@@ -152,6 +170,7 @@ def get_rows(a: Tensor, ids: Tensor, name: str = "") -> Tensor:
 
 def set_rows(a: Tensor, b: Tensor, ids: Tensor, name: str = "") -> Tensor:
     """Rows written into `a`: a view of it."""
+    _assert("a->ne[0] == b->ne[0]", holds=a.ne[0] == b.ne[0])
     made = Tensor("SET_ROWS", a.type, a.ne, (b, ids, a), name, a.nb)
     made.view = a.view or a
     return made
@@ -326,6 +345,8 @@ def view_4d(a: Tensor, ne: Shape, nb1: int, nb2: int, nb3: int, name: str = "") 
 def reshape(a: Tensor, *ne: int, name: str = "") -> Tensor:
     """A tensor without gaps with another shape."""
     new = shape(*ne)
+    _assert("ggml_is_contiguous(a)", holds=a.is_contiguous)
+    _assert("ggml_nelements(a) == ne", holds=a.elements == prod(new))
     return view(a, new, strides(a.type, new), "RESHAPE", name)
 
 
@@ -347,6 +368,11 @@ def _view_of(op: str, a: Tensor, ne: Shape, nb: Shape, name: str) -> Tensor:
     made = Tensor(op, a.type, ne, (a,), name, nb)
     made.view = a.view or a
     return made
+
+
+def _repeating(op: str, a: Tensor, b: Tensor, name: str) -> Tensor:
+    _assert("ggml_can_repeat(b, a)", holds=_repeats(b, a))
+    return _copying_strides(op, a, b, name=name)
 
 
 def _copying_strides(op: str, a: Tensor, *others: Tensor, name: str = "") -> Tensor:
