@@ -53,7 +53,6 @@ def test_a_sequence_has_the_logits_of_one_token_at_least(flags: str) -> None:
     with pytest.raises(RefusedSettings, match="n_outputs_max") as raised:
         planned(SMOLLM3, flags)
     assert raised.value.rule == "fewer outputs than sequences"
-    planned(SMOLLM3, flags, "llama-server")
     planned(SMOLLM3, "-c 4096 -b 64 -np 64")
 
 
