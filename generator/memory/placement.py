@@ -52,12 +52,16 @@ class Placed:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the loaded tensors of a model go; `layer_devices` are those of its blocks, `output_device` that of the head."""
+    """Where the loaded tensors of a model go; `layer_devices` are those of its blocks, `output_device` that of the head.
+
+    `used` are the devices that layers may go to, those that the split leaves without any included.
+    """
 
     model: Model
     tensors: tuple[Placed, ...]
     layer_devices: tuple[int, ...]
     output_device: int
+    used: tuple[int, ...]
 
     def weights(self, device: int, words: str) -> Quantity:
         """Give the payload bytes on a device; `words` name the device in the derivation."""
@@ -89,7 +93,7 @@ def place(model: Model, settings: Settings, gpus: int, *, draft_head: bool, back
                 where="-ot",
                 remedy="name a device that -dev, -sm and -mg leave in use",
             )
-    return Placement(model, placed, tuple(layer_devices), output)
+    return Placement(model, placed, tuple(layer_devices), output, used)
 
 
 def _placed(

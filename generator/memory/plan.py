@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from generator.errors import RefusedSettings
 from generator.memory import kv_cache, recurrent
 from generator.memory.architectures import layers_of
 from generator.memory.backends import backend_of
@@ -14,12 +15,12 @@ from generator.memory.flash import is_on, settled
 from generator.memory.graph.allocate import Peak
 from generator.memory.graph.buffers import Engine, compute_buffers, draft_buffers
 from generator.memory.graph.terms import Buffer, buffer_of
-from generator.memory.graph.unknown import UnknownGraphError
+from generator.memory.graph.unknown import MisfitError, UnknownGraphError
 from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
 from generator.memory.placement import HOST, Placement, place
 from generator.memory.projector import Projector, projector_of
-from generator.memory.refusals import refuse, refuse_cache
+from generator.memory.refusals import refuse, refuse_cache, refuse_outputs
 from generator.memory.settings import Settings
 from generator.quantity import BYTE, Quantity, total
 
@@ -151,6 +152,7 @@ def make_plan(
     settings = settled(model, settings)
     refuse(model, settings)
     context = context_of(model, settings)
+    refuse_outputs(context, settings, build)
     refuse_cache(layers, settings, context, backend if gpus else None)
     placement = place(model, settings, gpus, draft_head=settings.loads_draft_head, backend=backend)
     flash = is_on(model, layers, settings, placement, backend, build)
@@ -173,8 +175,29 @@ def _compute(
     try:
         peaks = compute_buffers(model, layers, context, settings, placement, engine, flash=flash)
     except UnknownGraphError as error:
+        if isinstance(error, MisfitError):
+            _refuse_settings(error, model, layers, settings, placement, engine, flash=flash)
         return (*[Buffer(declared_reserve())] * engine.gpus, Buffer(Quantity.constant(0, BYTE, "not known"))), str(error)
     return _buffers(peaks, model), None
+
+
+def _refuse_settings(
+    error: MisfitError, model: Model, layers: Layers, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
+) -> None:
+    """Raise RefusedSettings where a graph that ends the engine could be made under other settings, and so is no fault of the header's."""
+    turned = replace(settings, flash_attn="off" if flash else "on")
+    others = (turned, replace(settings, n_parallel=1), replace(turned, n_parallel=1))
+    for other in others:
+        attention = not flash if other.flash_attn == turned.flash_attn else flash
+        try:
+            compute_buffers(model, layers, context_of(model, other), other, placement, engine, flash=attention)
+        except UnknownGraphError:
+            continue
+        raise RefusedSettings(
+            f"the engine ends while it makes its graph: {error}",
+            rule="graph the engine cannot make",
+            remedy="take other settings for sequences (-np) or flash attention (-fa), or another build of the engine",
+        ) from error
 
 
 def _draft_compute(

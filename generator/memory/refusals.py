@@ -7,11 +7,13 @@ Source: llama.cpp src/llama-context.cpp, `llama_init_from_model` (cache types) a
 
 from __future__ import annotations
 
-from generator.errors import InputError, RefusedSettings
+from generator.errors import InputError, RefusedSettings, counted
 from generator.gguf.types import block
 from generator.memory.architectures import layers_of
 from generator.memory.backends import VULKAN, VULKAN_BUFFER_RANGE
+from generator.memory.builds import Build
 from generator.memory.context import Context
+from generator.memory.graph.buffers import OUTPUTS_OF_SLOTS, outputs_of
 from generator.memory.kv_cache import cells_of, row_bytes
 from generator.memory.layers import Layers
 from generator.memory.model import Model
@@ -70,6 +72,22 @@ def _experts(model: Model) -> None:
         raise InputError(
             f"the header states that {used} of {count} experts are used for a token",
             remedy=f"the engine loads no such file: '{model.architecture}.expert_used_count' should be 1 to {count}",
+        )
+
+
+def refuse_outputs(context: Context, settings: Settings, build: str | None) -> None:
+    """Raise RefusedSettings where a program reserves fewer rows of logits than there are sequences, each of which has one at least.
+
+    Source: src/llama-context.cpp, `output_reserve`.
+    """
+    outputs, sequences = int(outputs_of(context, settings, build)), int(context.sequences)
+    if outputs < sequences and Build.named(build) in OUTPUTS_OF_SLOTS:
+        raise RefusedSettings(
+            f"{sequences} sequences with logits of {counted(outputs, 'token')}: the engine ends with "
+            "'GGML_ASSERT(n_outputs_max <= cparams.n_outputs_max) failed'",
+            rule="fewer outputs than sequences",
+            where="-b",
+            remedy=f"give -b and -c {sequences} or more, or a smaller -np",
         )
 
 

@@ -25,6 +25,10 @@ ROLLING_BACK = frozenset({"draft-mtp", "draft-eagle3", "draft-dflash", "draft-ds
 """Kinds of speculation that keep copies of a recurrent state."""
 
 
+NGRAM_CACHE_DRAFT = 8
+"""Tokens that ngram-cache drafts at most (common/speculative.cpp)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything on a command line that sizes memory or traffic; flags that do not are kept as they were, in `others`.
@@ -136,6 +140,21 @@ class Settings:
         Source: common/common.h, `common_params_speculative::need_n_rs_seq`.
         """
         return self.spec_draft_n_max if ROLLING_BACK & set(self.spec_type) else 0
+
+    @property
+    def longest_draft(self) -> int:
+        """How many tokens are drafted at most, by whatever kind of speculation drafts the most; 0 without one.
+
+        Source: common/speculative.cpp, `common_speculative_n_max`.
+        """
+        lengths = {
+            "ngram-simple": self.spec_ngram_simple_size_m,
+            "ngram-map-k": self.spec_ngram_map_k_size_m,
+            "ngram-map-k4v": self.spec_ngram_map_k4v_size_m,
+            "ngram-mod": self.spec_ngram_mod_n_max,
+            "ngram-cache": NGRAM_CACHE_DRAFT,
+        }
+        return max((lengths.get(kind, self.spec_draft_n_max) for kind in self.spec_type), default=0)
 
     def with_n_cpu_moe(self, blocks: int) -> Settings:
         """Give the settings with another -ncmoe, in the place of the first one on the command line, else after all overrides."""

@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from generator.errors import GenError, RefusedSettings, UnsupportedArchitecture
@@ -161,6 +161,7 @@ settings = st.builds(
 @given(st.sampled_from(sorted(MODELS)), settings, st.integers(0, 12), st.integers(0, 3), st.booleans())
 def test_every_term_follows_again_from_its_derivation(name: str, given_settings: Settings, depth: int, gpus: int, drafts: bool) -> None:
     model = MODELS[name]
+    assume(not given_settings.n_ctx or given_settings.n_ctx >= (given_settings.n_parallel or 4))
     asked = given_settings.with_n_cpu_moe(depth)
     if drafts and int(model.draft_blocks):
         asked = replace(asked, spec_type=("draft-mtp",))
@@ -182,6 +183,7 @@ def test_every_term_follows_again_from_its_derivation(name: str, given_settings:
 @given(st.sampled_from(sorted(MODELS)), settings, st.integers(1, 200_000), st.integers(0, 2))
 def test_a_longer_context_never_lowers_a_cache_nor_changes_weights_or_state(name: str, given: Settings, more: int, gpus: int) -> None:
     shorter = replace(given, n_ctx=max(given.n_ctx, 1))
+    assume(shorter.n_ctx >= (shorter.n_parallel or 4))  # each sequence has the logits of a token, of a batch no longer than the context
     plans = [make_plan(MODELS[name], each, gpus=gpus) for each in (shorter, replace(shorter, n_ctx=shorter.n_ctx + more))]
     for before, after in zip(*((plan.host, *plan.gpus) for plan in plans), strict=True):
         assert before.kv <= after.kv
@@ -190,6 +192,7 @@ def test_a_longer_context_never_lowers_a_cache_nor_changes_weights_or_state(name
 
 @given(st.sampled_from(sorted(MODELS)), settings, st.integers(0, 2))
 def test_a_total_is_the_sum_of_its_terms_and_a_buffer_that_of_its_parts(name: str, given: Settings, gpus: int) -> None:
+    assume(not given.n_ctx or given.n_ctx >= (given.n_parallel or 4))
     plan = make_plan(MODELS[name], given, gpus=gpus)
     for device in (plan.host, *plan.gpus):
         assert device.total == device.weights + device.kv + device.recurrent + device.compute

@@ -31,8 +31,17 @@ from generator.quantity import ONE, TOKEN, Quantity, smallest
 ALIGNMENT = 128
 """Bytes to which a device aligns a tensor (ggml/src/ggml-cuda/ggml-cuda.cu)."""
 
-FORGETS_PLACES = frozenset({"llama-fit-params"})
-"""Programs that measure a graph only: what was to be computed on the host is not (ggml_backend_sched_reserve_size resets that)."""
+MEASURING = frozenset({"llama-fit-params"})
+"""Programs that measure the first graph only.
+
+What was to be computed on the host is not (ggml_backend_sched_reserve_size resets that).
+"""
+
+LARGEST_ALONE = frozenset({"kimi-linear", "minimax-01"})
+"""Architectures with inputs that grow with the square of a sequence's tokens, so that one sequence may need more than several."""
+
+RESERVES_ALONE = Builds(since="v0.5.0")
+"""Builds that reserve for one sequence as well; v0.4.0 accepts sequences that do not divide the micro-batch, these do not."""
 
 HOST_ALIGNMENT = 32
 """Bytes to which the host does (ggml/src/ggml-impl.h, TENSOR_ALIGNMENT)."""
@@ -60,7 +69,23 @@ def compute_buffers(
     with of_header():
         builder = _builder(model, layers, context, settings, placement, engine, flash=flash)
         graph_of(model.architecture)(builder)
-        return _peaks(builder, settings, placement, engine)
+        peaks = _peaks(builder, settings, placement, engine)
+        if not _reserves_for_one_sequence(model, context, engine):
+            return peaks
+        alone = _builder(model, layers, context, settings, placement, engine, flash=flash, alone=True)
+        graph_of(model.architecture)(alone)
+        if settings.program in MEASURING:
+            return peaks
+        again = _peaks(alone, settings, placement, engine)
+    return [max(pair, key=lambda peak: int(peak.size)) for pair in zip(peaks, again, strict=True)]
+
+
+def _reserves_for_one_sequence(model: Model, context: Context, engine: Engine) -> bool:
+    """Tell whether the engine makes the graph once more as if all tokens were of one sequence, and reserves for that as well.
+
+    Source: src/llama-context.cpp, `sched_reserve` (TAG_RESERVE_DIAG_DECAY).
+    """
+    return model.architecture in LARGEST_ALONE and int(context.sequences) > 1 and Build.named(engine.build) in RESERVES_ALONE
 
 
 def draft_buffers(
@@ -82,25 +107,33 @@ def draft_buffers(
 def _peaks(builder: Builder, settings: Settings, placement: Placement, engine: Engine) -> list[Peak]:
     gpus, backend = engine.gpus, engine.backend
     offloads = settings.op_offload and backend not in backends.TAKES_NOTHING_OVER
-    copies = COPIES if works_as_pipeline(settings, placement, gpus) else 1
+    copies = COPIES if works_as_pipeline(settings, placement) else 1
     devices = Devices(gpus, offloads, copies, support.computes(backend, gpus, engine.build, unknown_operations(backend, engine.build)))
     planned = schedule(builder.leafs, builder.nodes, devices)
     alignment = HOST_ALIGNMENT if backend == backends.RPC else ALIGNMENT  # of the far side: a device is the host there
     return allocate(planned.leafs, planned.nodes, [*(alignment,) * gpus, HOST_ALIGNMENT], support.allocated(backend))
 
 
-def works_as_pipeline(settings: Settings, placement: Placement, gpus: int) -> bool:
+def works_as_pipeline(settings: Settings, placement: Placement) -> bool:
     """Tell whether devices work on several micro-batches at once, for which each input is kept several times.
 
-    Source: src/llama-context.cpp, `pipeline_parallel`: all layers on several devices, and nothing placed by hand.
+    Devices count that the split leaves without layers. Source: src/llama-context.cpp, `pipeline_parallel`: all layers on devices, of
+    which there are several, and nothing placed by hand.
     """
     whole = all(device != HOST for device in (*placement.layer_devices, placement.output_device))
-    several = len({*placement.layer_devices, placement.output_device}) > 1 and gpus > 1
-    return whole and several and settings.split_mode == "layer" and settings.kv_offload and not settings.overrides
+    return whole and len(placement.used) > 1 and settings.split_mode == "layer" and settings.kv_offload and not settings.overrides
 
 
 def _builder(
-    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
+    model: Model,
+    layers: Layers,
+    context: Context,
+    settings: Settings,
+    placement: Placement,
+    engine: Engine,
+    *,
+    flash: bool,
+    alone: bool = False,
 ) -> Builder:
     gpus = engine.gpus
     places = [(placed.tensor.name, _index(placed.device, gpus)) for placed in placement.tensors]
@@ -110,12 +143,12 @@ def _builder(
     def layer_device(il: int) -> int:
         return _index(placement.layer_devices[il], gpus) if settings.kv_offload else gpus
 
-    batch = batch_of(context, settings, layers, engine, flash=flash)
+    batch = batch_of(context, settings, layers, engine, flash=flash, alone=alone)
     made = [cache_view(model, cache, context, settings) for cache in layers.caches]
     views = {block: view for cache, view in zip(layers.caches, made, strict=True) for block in cache.blocks}
     builder = Builder(model, batch, views, where.get, layer_device, lambda il: _index(placement.layer_devices[il], gpus))
     builder.every_cache = tuple(made)
-    builder.attention_device = gpus if not settings.kv_offload and settings.program not in FORGETS_PLACES else None
+    builder.attention_device = gpus if not settings.kv_offload and settings.program not in MEASURING else None
     if any(device != HOST for device in placement.layer_devices):
         builder.missing = unknown_operations(engine.backend, engine.build)
     return builder
@@ -125,32 +158,35 @@ def _index(device: int, gpus: int) -> int:
     return gpus if device == HOST else device
 
 
-def batch_of(context: Context, settings: Settings, layers: Layers, engine: Engine, *, flash: bool) -> Batch:
+def batch_of(context: Context, settings: Settings, layers: Layers, engine: Engine, *, flash: bool, alone: bool = False) -> Batch:
     """Give the batch of the worst case: a micro-batch, in whole shares of the sequences, and the outputs that a program reserves.
 
-    States have a row a sequence (src/llama-model.cpp, `create_memory`), and copies for a draft where it can be taken back.
+    `alone` is a batch of which all tokens are of one sequence. States have a row a sequence (src/llama-model.cpp, `create_memory`), and
+    copies for a draft where it can be taken back.
     Source: src/llama-context.cpp, `sched_reserve` and `graph_reserve`.
     """
     whole = context.n_ubatch if context.n_ubatch <= context.total_cells else context.total_cells
     asked = whole.without_unit(TOKEN, "one row a token of the micro-batch")
-    sequences = Count.of(context.sequences)
+    rows = Count.of(context.sequences)
+    sequences = Count.of(Quantity.constant(1, ONE, "one sequence")) if alone else rows
     tokens = asked if sequences == 1 else (asked / context.sequences).rounded_up() * context.sequences
     outputs = smallest([asked, outputs_of(context, settings, engine.build)])
     unified = int(context.streams) == 1
     rollback = settings.rollback_depth if layers.rolls_back else 0
     plain = Build.named(engine.build) in MASKS_IN_F32
-    return Batch(Count.of(tokens), sequences, Count.of(outputs), unified, flash, plain, state_rows=sequences, rollback=rollback)
+    return Batch(Count.of(tokens), sequences, Count.of(outputs), unified, flash, plain, state_rows=rows, rollback=rollback)
 
 
 def outputs_of(context: Context, settings: Settings, build: str | None) -> Quantity:
-    """Give the tokens whose logits a program keeps: llama-server's slots and their drafts, elsewhere a whole batch.
+    """Give the tokens whose logits a program keeps: llama-server's slots and their drafts up to a batch, elsewhere a whole batch.
 
-    Source: tools/server/server-context.cpp and common/speculative.cpp, `n_outputs_max`; src/llama-context.cpp for 0.
+    Source: tools/server/server-context.cpp, `server_output_limits`; src/llama-context.cpp, `n_outputs_max` for 0.
     """
-    if settings.program != "llama-server" or settings.embedding or Build.named(build) not in OUTPUTS_OF_SLOTS:
+    pooled = settings.embedding or settings.pooling not in {None, "none"}
+    if settings.program != "llama-server" or pooled or Build.named(build) not in OUTPUTS_OF_SLOTS:
         return context.n_batch.without_unit(TOKEN, "one row of logits a token of the batch")
-    drafted = settings.spec_draft_n_max if settings.spec_type else 0
-    return context.sequences * Quantity.constant(1 + drafted, ONE, "a token and its draft")
+    batch = Quantity.constant(settings.n_batch, TOKEN, "-b").without_unit(TOKEN, "one row of logits a token of the batch")
+    return smallest([batch, context.sequences * Quantity.constant(1 + settings.longest_draft, ONE, "a token and its draft")])
 
 
 def cache_view(model: Model, cache: Cache, context: Context, settings: Settings) -> CacheView:

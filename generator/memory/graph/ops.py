@@ -1,7 +1,7 @@
 """The operations of a compute graph: what shape each gives, and which share memory with an operand.
 
 Source: llama.cpp ggml/src/ggml.c, the function of the same name with `ggml_` before it. Names of results are those the engine prints.
-What the engine asserts of operands' shapes raises UnknownGraphError here.
+What the engine asserts of operands' shapes raises MisfitError here.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from generator.memory.graph.tensor import Shape, Tensor, shape, strides
-from generator.memory.graph.unknown import UnknownGraphError
+from generator.memory.graph.unknown import MisfitError
 
 F32 = "F32"
 
 # --- what operands must be -------------------------------------------------------------------------
 
 
-def _misfit(op: str, *operands: Tensor) -> UnknownGraphError:
+def _misfit(op: str, *operands: Tensor) -> MisfitError:
     shown = " and ".join(f"'{tensor.name or tensor.op.lower()}' [{', '.join(map(str, _trimmed(tensor.ne)))}]" for tensor in operands)
-    return UnknownGraphError(f"{shown} do not go together in {op.lower()}")
+    return MisfitError(f"{shown} do not go together in {op.lower()}")
 
 
 def _trimmed(ne: Shape) -> Shape | tuple[int, ...]:
@@ -253,7 +253,7 @@ def argsort(a: Tensor, name: str = "") -> Tensor:
 def argsort_top_k(a: Tensor, count: int, name: str = "") -> Tensor:
     """The first of the order of each row: a view of the whole order."""
     if count > a.ne[0]:
-        raise UnknownGraphError(f"{count} of {a.ne[0]} cannot be chosen in '{name or a.name}'")
+        raise MisfitError(f"{count} of {a.ne[0]} cannot be chosen in '{name or a.name}'")
     order = argsort(a, name)
     return view(order, (count, order.ne[1], order.ne[2], order.ne[3]), order.nb, name=name)
 
@@ -261,7 +261,7 @@ def argsort_top_k(a: Tensor, count: int, name: str = "") -> Tensor:
 def top_k(a: Tensor, count: int, name: str = "") -> Tensor:
     """The places of the largest of each row, in I32."""
     if count > a.ne[0]:
-        raise UnknownGraphError(f"{count} of {a.ne[0]} cannot be chosen in '{name or a.name}'")
+        raise MisfitError(f"{count} of {a.ne[0]} cannot be chosen in '{name or a.name}'")
     return Tensor("TOP_K", "I32", (count, a.ne[1], a.ne[2], a.ne[3]), (a,), name)
 
 

@@ -13,6 +13,10 @@ class UnknownGraphError(Exception):
     """A graph cannot be made; the text is a clause that says why: "the header has no 'output_norm.weight'"."""
 
 
+class MisfitError(UnknownGraphError):
+    """Two operands do not go together, which the engine asserts: it ends there, before it has said what it needs."""
+
+
 @contextmanager
 def of_header() -> Iterator[None]:
     """Turn what a header's contradictions end in while a graph is made of it into UnknownGraphError, with the place it came up at."""
