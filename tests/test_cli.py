@@ -14,7 +14,7 @@ import gguf
 import numpy as np
 import pytest
 
-from generator import cli
+from generator import arguments, cli
 from generator.build import Guide
 from generator.cli import main
 
@@ -356,7 +356,7 @@ def test_a_header_said_to_be_rebuilt_replaces_the_locked_one(gen: Gen, project: 
 
 def every_parser() -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """Give each command's name and parser."""
-    (commands,) = (action for action in cli._parser()._actions if isinstance(action, argparse._SubParsersAction))
+    (commands,) = (action for action in arguments.parser()._actions if isinstance(action, argparse._SubParsersAction))
     yield from commands.choices.items()
 
 
@@ -393,7 +393,7 @@ print(sorted(name for name in sys.modules if name.startswith("generator.")), fil
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     heavy, ours = done.stderr.splitlines()
     assert heavy == "[]"
-    assert ours == "['generator.cli', 'generator.errors', 'generator.measure', 'generator.measure.arguments']"
+    assert ours == "['generator.arguments', 'generator.cli', 'generator.errors']"
 
 
 def run_into(stdout: int, *words: str) -> subprocess.CompletedProcess[str]:
@@ -423,17 +423,19 @@ def test_an_interruption_is_told_and_exits_1(gen: Gen, monkeypatch: pytest.Monke
 
 
 def test_a_plan_command_is_split_into_our_options_and_the_engines_flags() -> None:
-    own, flags = cli._split_plan(["plan", "m.gguf", "-ngl", "99", "--card", "rtx-5070", "-c", "4096", "--json", "--gpus=2", "-fa", "on"])
+    own, flags = arguments.split_flags(
+        ["plan", "m.gguf", "-ngl", "99", "--card", "rtx-5070", "-c", "4096", "--json", "--gpus=2", "-fa", "on"]
+    )
     assert own == ["plan", "--card", "rtx-5070", "--json", "--gpus=2", "m.gguf"]
     assert flags == ["-ngl", "99", "-c", "4096", "-fa", "on"]
-    assert cli._split_plan(["plan", "m.gguf", "--", "--card", "x"]) == (["plan", "m.gguf"], ["--card", "x"])
-    assert cli._split_plan(["build", "-x"]) == (["build", "-x"], [])
+    assert arguments.split_flags(["plan", "m.gguf", "--", "--card", "x"]) == (["plan", "m.gguf"], ["--card", "x"])
+    assert arguments.split_flags(["build", "-x"]) == (["build", "-x"], [])
 
 
 def test_the_options_of_plan_that_are_ours_are_those_its_parser_has() -> None:
     plan = dict(every_parser())["plan"]
     options = {option: 0 if action.nargs == 0 else 1 for action in plan._actions for option in action.option_strings}
-    assert options == cli.OWN_PLAN_OPTIONS
+    assert options == arguments.OWN_PLAN_OPTIONS
 
 
 # --- documentation -------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ class Tensor:
 class Model:
     """Metadata and tensor table of one GGUF file (all its shards), with the facts they were read from.
 
-    `remembered` keeps what was read of it before, by what was asked.
+    `remembered` keeps what was read of it before, by what was asked; a copy with other metadata starts anew.
     """
 
     architecture: str
@@ -58,7 +58,7 @@ class Model:
     metadata_fact: Fact
     tensors_fact: Fact
     blocks: Mapping[int, tuple[Tensor, ...]] = field(default_factory=dict)
-    remembered: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
+    remembered: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @staticmethod
     def build(

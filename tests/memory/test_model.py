@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from generator.errors import InputError
@@ -18,6 +20,13 @@ def test_a_hyperparameter_is_read_under_the_architectures_prefix_and_names_its_k
 def test_a_default_stands_in_where_the_header_is_silent_and_only_there() -> None:
     assert int(hybrid(full_attention_interval=None).number("full_attention_interval", 4)) == 4
     assert int(hybrid(full_attention_interval=2).number("full_attention_interval", 4)) == 2
+
+
+def test_a_model_with_other_metadata_remembers_nothing_of_the_first() -> None:
+    model = hybrid()
+    assert int(model.number("attention.head_count")) == 4
+    other = replace(model, metadata={**model.metadata, "qwen35moe.attention.head_count": 8})
+    assert int(other.number("attention.head_count")) == 8
 
 
 def test_a_key_that_is_needed_and_missing_is_named() -> None:

@@ -15,7 +15,7 @@ from generator.memory.builds import Build, Builds
 from generator.memory.context import Context
 from generator.memory.graph import support
 from generator.memory.graph.allocate import Peak, allocate
-from generator.memory.graph.builder import Batch, Builder, CacheView
+from generator.memory.graph.builder import SMALLEST_ROTATION, Batch, Builder, CacheView, rotation_of
 from generator.memory.graph.registry import draft_graph_of, graph_of
 from generator.memory.graph.schedule import COPIES, Devices, schedule
 from generator.memory.graph.tensor import Count
@@ -165,12 +165,8 @@ def cache_view(model: Model, cache: Cache, context: Context, settings: Settings)
         transposed=settings.flash_attn == "off",
         widest_value=widest,
         rotates_keys=_rotation(model, cache, settings.type_k, "key"),
-        rotates_values=64 if values is not None and _rotates(model, settings.type_v, "value") else 0,
+        rotates_values=SMALLEST_ROTATION if values is not None and _rotates(model, settings.type_v, "value") else 0,
     )
-
-
-SMALLEST_ROTATION = 64
-"""Elements of the smallest rotation before quantised rows (src/llama-kv-cache.cpp)."""
 
 
 def _rotates(model: Model, kind: str, part: str) -> bool:
@@ -182,9 +178,4 @@ def _rotation(model: Model, cache: Cache, kind: str, part: str) -> int:
     """Give the elements that K is rotated by: the largest power of two that divides its head (`build_input_k_rot`)."""
     windowed = cache.window is not None
     head = int(head_length(model, part, windowed=windowed))
-    if not _rotates(model, kind, part) or not head:
-        return 0
-    size = SMALLEST_ROTATION
-    while not head % (size * 2):
-        size *= 2
-    return size
+    return rotation_of(head) if head and _rotates(model, kind, part) else 0

@@ -84,6 +84,7 @@ class Builder:
         self._weights: dict[str, Tensor | None] = {}
         self._asked: dict[tuple[str, int | None, str], Tensor | None] = {}
         self._shapes = {tensor.name: tensor for tensor in model.tensors}
+        self._tied: Tensor | None = None
         self._held: dict[tuple[str, int], Tensor] = {}
         self.n_tokens = batch.tokens
         self.n_embd = self.number("embedding_length")
@@ -194,17 +195,11 @@ class Builder:
         own = self.opt("output")
         if own is not None:
             return own
-        if "output (tied)" not in self._weights:
+        if self._tied is None:
             self.w("token_embd")
             row = self._shapes["token_embd.weight"]
-            self._weights["output (tied)"] = self._made("token_embd.weight", row.type, row.shape, self._device_of("output"))
-        return self.w_named("output (tied)")
-
-    def w_named(self, name: str) -> Tensor:
-        """Give a weight by the name it is kept under."""
-        found = self._weights[name]
-        assert found is not None
-        return found
+            self._tied = self._made("token_embd.weight", row.type, row.shape, self._device_of("output"))
+        return self._tied
 
     # the order of what is computed
 
@@ -256,9 +251,19 @@ class Builder:
         """Give the positions of tokens."""
         return self.input("inp_pos", "I32", self.n_tokens * each)
 
+    @property
+    def uses_mrope(self) -> bool:
+        """Whether heads are rotated by positions of several parts (src/llama-hparams.cpp, `use_mrope`)."""
+        sections = self.model.raw("rope.dimension_sections") if self.model.has("rope.dimension_sections") else ()
+        return isinstance(sections, list | tuple) and len(sections) > 1 and sections[0] > 0 and sections[1] > 0
+
     def out_ids(self) -> Tensor:
         """Give which tokens' logits are kept."""
         return self.input("out_ids", "I32", self.batch.outputs)
+
+    def kept(self, il: int, out_ids: Tensor, *rows: Tensor) -> tuple[Tensor, ...]:
+        """Give what goes on from a block: in the last one only the rows of the tokens whose logits are kept."""
+        return rows if il != self.n_layer - 1 else tuple(ops.get_rows(part, out_ids) for part in rows)
 
     # caches
 
@@ -276,6 +281,10 @@ class Builder:
     def norm(self, cur: Tensor, name: str, il: int | None = None, *, kind: str = "rms", label: str = "") -> Tensor:
         """Norm, and its weight and bias where the file has them (`build_norm`)."""
         return self.normed(cur, self.opt(name, il), self.bias(name, il), kind=kind, label=label or name)
+
+    def norm_if_any(self, cur: Tensor, name: str, il: int, *, kind: str = "rms", label: str = "") -> Tensor:
+        """Give what is given behind the norm of that name, or as it is where the file has none."""
+        return cur if self.opt(name, il) is None else self.norm(cur, name, il, kind=kind, label=label)
 
     def normed(self, cur: Tensor, weight: Tensor | None, bias: Tensor | None = None, *, kind: str = "rms", label: str = "norm") -> Tensor:
         """Norm with a weight and a bias that are given."""
@@ -300,6 +309,12 @@ class Builder:
         """The norm of what comes out and the logits (`result_norm`, `result_output`); both stay until they are read."""
         cur = self.norm(cur, "output_norm", kind=norm, label=label)
         self.logits(cur, scaled=scaled)
+
+    def finish_whole(self, cur: Tensor, out_ids: Tensor, *, scaled: int = 0) -> None:
+        """The same where a draft head reads all tokens (`h_nextn`): those whose logits are kept are chosen behind the norm."""
+        cur = self.norm(cur, "output_norm", label="h_nextn")
+        cur.is_output = True
+        self.logits(ops.get_rows(cur, out_ids, "result_norm"), scaled=scaled)
 
     def logits(self, cur: Tensor, *, scaled: int = 0, keep_embedding: bool = True, after: Callable[[Tensor], Tensor] | None = None) -> None:
         """The logits of what is given; `scaled` is how many operations of one element follow: a scale, the three of a soft cap, or both.
@@ -326,3 +341,15 @@ def hadamard(cur: Tensor, rotation: Tensor) -> Tensor:
     size = rotation.ne[0]
     seen = (ops.reshape if cur.is_contiguous else ops.cont)(cur, size, cur.elements // size)
     return ops.reshape(ops.mul_mat(rotation, seen), *cur.ne)
+
+
+SMALLEST_ROTATION = 64
+"""Elements of the smallest rotation before quantised rows (src/llama-kv-cache.cpp)."""
+
+
+def rotation_of(head: int) -> int:
+    """Give the elements that rows of heads are rotated by: the largest power of two from 64 up that divides them."""
+    size = SMALLEST_ROTATION
+    while not head % (size * 2):
+        size *= 2
+    return size

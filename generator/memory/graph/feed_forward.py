@@ -5,9 +5,20 @@ Source: llama.cpp src/llama-graph.cpp (`build_ffn`, `build_moe_ffn`).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 from generator.memory.graph import ops
 from generator.memory.graph.builder import Builder
 from generator.memory.graph.tensor import Tensor
+
+GATINGS: Mapping[int, str] = MappingProxyType({1: "softmax", 2: "sigmoid", 3: "softmax_weight", 4: "sqrt_softplus"})
+"""How experts are weighted, by the number in a header (src/llama-hparams.h, `llama_expert_gating_func_type`)."""
+
+
+def stated_gating(b: Builder, default: str) -> str:
+    """Give how experts are weighted as the header says, `default` where it does not."""
+    return GATINGS.get(b.number("expert_gating_func", 0), default)
 
 
 def dense(b: Builder, cur: Tensor, il: int, *, suffix: str = "", gate: str = "parallel", steps: int = 1, clamped: bool = False) -> Tensor:
@@ -36,8 +47,7 @@ def dense(b: Builder, cur: Tensor, il: int, *, suffix: str = "", gate: str = "pa
         scales = b.opt("ffn.act", il, "scales")
         if scales is not None:
             made = ops.div(made, scales, "ffn_act")
-    if b.opt("ffn_sub_norm", il) is not None:
-        made = b.norm(made, "ffn_sub_norm", il)
+    made = b.norm_if_any(made, "ffn_sub_norm", il)
     return _with_extras(b, made, down_name, il, "ffn_down") if b.opt(down_name, il) is not None else made
 
 
@@ -133,22 +143,8 @@ def route(
     bias = b.bias(router, il)
     if bias is not None:
         logits = ops.add(logits, bias, "ffn_moe_logits_biased")
-    probs = {
-        "softmax": lambda: ops.soft_max(logits, name="ffn_moe_probs"),
-        "sigmoid": lambda: ops.unary(logits, "ffn_moe_probs"),
-        "sqrt_softplus": lambda: ops.sqrt(ops.unary(logits), "ffn_moe_probs"),
-        "softmax_weight": lambda: logits,
-    }[gating]()
-    assert probs is not None
-    choice = probs
-    correction = b.bias("exp_probs_b", il) or b.opt("exp_probs_b", il, suffix="")
-    if correction is not None:
-        choice = ops.add(probs, correction, "ffn_moe_probs_biased")
-    if b.arch == "llama4":
-        choice = logits
-    if b.arch == "grovemoe":
-        choice = ops.unary(logits, "ffn_moe_probs_biased")
-    choice = _within_groups(b, choice)
+    probs = _PROBABILITIES[gating](logits)
+    choice = _within_groups(b, _choice(b, logits, probs, il))
     chosen = selected if selected is not None else ops.argsort_top_k(choice, used, "ffn_moe_topk")
     if count != probs.ne[0]:
         chosen = ops.cast(ops.scale(ops.cast(chosen, "F32")), "I32", "ffn_moe_topk_groups")
@@ -163,6 +159,27 @@ def route(
     if scaled:
         weights = ops.scale(weights, "ffn_moe_weights_scaled")
     return b.expand(weights), chosen
+
+
+_PROBABILITIES: Mapping[str, Callable[[Tensor], Tensor]] = MappingProxyType(
+    {
+        "softmax": lambda logits: ops.soft_max(logits, name="ffn_moe_probs"),
+        "sigmoid": lambda logits: ops.unary(logits, "ffn_moe_probs"),
+        "sqrt_softplus": lambda logits: ops.sqrt(ops.unary(logits), "ffn_moe_probs"),
+        "softmax_weight": lambda logits: logits,
+    }
+)
+"""What each weighting of experts makes of the router's logits before experts are chosen."""
+
+
+def _choice(b: Builder, logits: Tensor, probs: Tensor, il: int) -> Tensor:
+    """Give what experts are chosen by: probabilities, with a correction where the file has one, or what two architectures take instead."""
+    if b.arch == "llama4":
+        return logits
+    if b.arch == "grovemoe":
+        return ops.unary(logits, "ffn_moe_probs_biased")
+    correction = b.bias("exp_probs_b", il) or b.opt("exp_probs_b", il, suffix="")
+    return probs if correction is None else ops.add(probs, correction, "ffn_moe_probs_biased")
 
 
 def _within_groups(b: Builder, choice: Tensor) -> Tensor:

@@ -43,7 +43,7 @@ def _multiplies(a: Shape, b: Shape) -> bool:
 
 
 def like(op: str, a: Tensor, *others: Tensor | None, name: str = "") -> Tensor:
-    """Give what an operation makes of a tensor without changing its shape; the result has no gaps."""
+    """Give what an operation makes of a tensor without changing its shape; the result has no gaps (`ggml_dup_tensor`)."""
     return Tensor(op, a.type, a.ne, (a, *(other for other in others if other is not None)), name)
 
 
@@ -69,32 +69,32 @@ def div(a: Tensor, b: Tensor, name: str = "") -> Tensor:
 
 def add_id(a: Tensor, b: Tensor, ids: Tensor, name: str = "") -> Tensor:
     """Sum with the rows of `b` that `ids` choose."""
-    return _copying_strides("ADD_ID", a, b, ids, name=name)
+    return like("ADD_ID", a, b, ids, name=name)
 
 
 def scale(a: Tensor, name: str = "") -> Tensor:
     """Product with a number."""
-    return _copying_strides("SCALE", a, name=name)
+    return like("SCALE", a, name=name)
 
 
 def clamp(a: Tensor, name: str = "") -> Tensor:
     """Limit to a range."""
-    return _copying_strides("CLAMP", a, name=name)
+    return like("CLAMP", a, name=name)
 
 
 def sqr(a: Tensor, name: str = "") -> Tensor:
     """Square."""
-    return _copying_strides("SQR", a, name=name)
+    return like("SQR", a, name=name)
 
 
 def sqrt(a: Tensor, name: str = "") -> Tensor:
     """Square root."""
-    return _copying_strides("SQRT", a, name=name)
+    return like("SQRT", a, name=name)
 
 
 def log(a: Tensor, name: str = "") -> Tensor:
     """Natural logarithm."""
-    return _copying_strides("LOG", a, name=name)
+    return like("LOG", a, name=name)
 
 
 def unary(a: Tensor, name: str = "") -> Tensor:
@@ -104,52 +104,37 @@ def unary(a: Tensor, name: str = "") -> Tensor:
 
 def rms_norm(a: Tensor, name: str = "") -> Tensor:
     """Division by the root mean square."""
-    return _copying_strides("RMS_NORM", a, name=name)
+    return like("RMS_NORM", a, name=name)
 
 
 def norm(a: Tensor, name: str = "") -> Tensor:
     """Layer norm."""
-    return _copying_strides("NORM", a, name=name)
+    return like("NORM", a, name=name)
 
 
 def l2_norm(a: Tensor, name: str = "") -> Tensor:
     """Division by the length."""
-    return _copying_strides("L2_NORM", a, name=name)
-
-
-def group_norm(a: Tensor, name: str = "") -> Tensor:
-    """Norm of groups."""
-    return _copying_strides("GROUP_NORM", a, name=name)
+    return like("L2_NORM", a, name=name)
 
 
 def rope(a: Tensor, positions: Tensor, factors: Tensor | None = None, name: str = "") -> Tensor:
     """Rotation by position."""
-    return _copying_strides("ROPE", a, positions, *((factors,) if factors is not None else ()), name=name)
+    return like("ROPE", a, positions, factors, name=name)
 
 
 def rope_back(a: Tensor, positions: Tensor, name: str = "") -> Tensor:
     """Rotation by position taken back."""
-    return _copying_strides("ROPE_BACK", a, positions, name=name)
+    return like("ROPE_BACK", a, positions, name=name)
 
 
 def soft_max(a: Tensor, mask: Tensor | None = None, sinks: Tensor | None = None, name: str = "") -> Tensor:
     """Soft maximum of rows."""
-    return _copying_strides("SOFT_MAX", a, *(other for other in (mask, sinks) if other is not None), name=name)
+    return like("SOFT_MAX", a, mask, sinks, name=name)
 
 
 def fill(a: Tensor, name: str = "") -> Tensor:
     """The same number everywhere."""
-    return _copying_strides("FILL", a, name=name)
-
-
-def cumsum(a: Tensor, name: str = "") -> Tensor:
-    """Running sum of rows."""
-    return _copying_strides("CUMSUM", a, name=name)
-
-
-def tri(a: Tensor, name: str = "") -> Tensor:
-    """A triangle of the operand."""
-    return _copying_strides("TRI", a, name=name)
+    return like("FILL", a, name=name)
 
 
 def in_place(operation: Callable[[Tensor], Tensor], a: Tensor) -> Tensor:
@@ -219,12 +204,7 @@ def cast(a: Tensor, kind: str, name: str = "") -> Tensor:
 
 def set_1d(a: Tensor, b: Tensor, name: str = "") -> Tensor:
     """A copy of `a` with some of its elements replaced by those of `b`."""
-    return _copying_strides("SET", a, b, name=name)
-
-
-def dup(a: Tensor, name: str = "") -> Tensor:
-    """A copy."""
-    return _copying_strides("DUP", a, name=name)
+    return like("SET", a, b, name=name)
 
 
 def arange(count: int, name: str = "") -> Tensor:
@@ -356,7 +336,11 @@ def hc_post(a: Tensor, residual: Tensor, written: Tensor, mixed: Tensor | None, 
 
 def view(a: Tensor, ne: Shape, nb: Shape, op: str = "VIEW", name: str = "") -> Tensor:
     """A tensor's memory seen with another shape and other strides."""
-    return _view_of(op, a, ne, nb, name)
+    made = Tensor(op, a.type, ne, (a,), name, nb)
+    made.view = a.view or a
+    if min(ne) < 0 or made.elements > made.view.elements:
+        raise _misfit(op, a, made)
+    return made
 
 
 def view_1d(a: Tensor, count: int, name: str = "") -> Tensor:
@@ -402,23 +386,10 @@ def transpose(a: Tensor, name: str = "") -> Tensor:
     return view(a, ne, nb, "TRANSPOSE", name)
 
 
-def _view_of(op: str, a: Tensor, ne: Shape, nb: Shape, name: str) -> Tensor:
-    made = Tensor(op, a.type, ne, (a,), name, nb)
-    made.view = a.view or a
-    if min(ne) < 0 or made.elements > made.view.elements:
-        raise _misfit(op, a, made)
-    return made
-
-
 def _repeating(op: str, a: Tensor, b: Tensor, name: str) -> Tensor:
     if not _repeats(b.ne, a.ne):
         raise _misfit(op, a, b)
-    return _copying_strides(op, a, b, name=name)
-
-
-def _copying_strides(op: str, a: Tensor, *others: Tensor, name: str = "") -> Tensor:
-    """The engine duplicates an operand's shape, not its gaps (`ggml_dup_tensor`)."""
-    return Tensor(op, a.type, a.ne, (a, *others), name)
+    return like(op, a, b, name=name)
 
 
 def _sum(a: Shape, b: Shape) -> Shape:

@@ -1,7 +1,7 @@
 """The graph of a plain decoder: blocks of attention and feed-forward, each behind a norm and added to what came in.
 
 What a file has decides most of it: norms of Q and K, norms after a part, biases, experts, shared experts, learned positions. What an
-architecture's name decides is in `shapes.py`. Source: llama.cpp src/models/<name>.cpp.
+architecture's name decides is in `decoder_traits.py`. Source: llama.cpp src/models/<name>.cpp.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from collections.abc import Callable
 from generator.memory.graph import feed_forward, ops
 from generator.memory.graph.attention import AttentionInput, attend, attention_input, project
 from generator.memory.graph.builder import Builder
-from generator.memory.graph.models.decoder_traits import SHAPES, Shape
-from generator.memory.graph.models.stack import GATINGS
+from generator.memory.graph.models.decoder_traits import TRAITS, Traits
 from generator.memory.graph.tensor import Tensor
 
 
@@ -31,26 +30,25 @@ class Inputs:
 
 
 class Run:
-    """What all blocks of a graph share: the architecture's shape and the inputs."""
+    """What all blocks of a graph share: the architecture's traits and the inputs."""
 
     def __init__(self, b: Builder) -> None:
         self.b = b
-        self.shape = SHAPES.get(b.arch, Shape())
-        b.unread = self.shape.unread
-        self.positions = b.positions(4 if self.shape.sections and _has_sections(b) else 1)
+        self.traits = TRAITS.get(b.arch, Traits())
+        b.unread = self.traits.unread
+        self.positions = b.positions(4 if self.traits.sections and b.uses_mrope else 1)
         tempers = b.real("attention.temperature_scale") != 0
         self.q_factors = b.input("inp_attn_scale", "F32", 1, 1, b.n_tokens) if tempers else None
         self.inputs = Inputs(b)
-        self.out_ids = b.out_ids() if self.shape.keeps_rows else None
+        self.out_ids = b.out_ids() if self.traits.keeps_rows else None
 
     def norm(self, cur: Tensor, name: str, il: int) -> Tensor:
         """Norm as the blocks of this architecture do."""
-        return self.b.norm(cur, name, il, kind=self.shape.norm)
+        return self.b.norm(cur, name, il, kind=self.traits.norm)
 
     def rows(self, il: int, *tensors: Tensor) -> tuple[Tensor, ...]:
         """Leave only the rows whose logits are kept, in the last block."""
-        ids = self.out_ids
-        return tensors if ids is None or il != self.b.n_layer - 1 else tuple(ops.get_rows(tensor, ids) for tensor in tensors)
+        return tensors if self.out_ids is None else self.b.kept(il, self.out_ids, *tensors)
 
 
 Block = Callable[[Run, Tensor, int], Tensor]
@@ -62,35 +60,29 @@ def decoder(b: Builder, block: Block | None = None, after: Callable[[Tensor], Te
     `block` makes one of its blocks where those are not the usual ones, `after` is what becomes of the logits.
     """
     run = Run(b)
-    shape = run.shape
+    traits = run.traits
     if block is None:
-        block = parallel_block if shape.sums and (shape.sums_if is None or b.flag(shape.sums_if)) else plain_block
+        block = parallel_block if traits.sums and (traits.sums_if is None or b.flag(traits.sums_if)) else plain_block
     cur = _embedded(run)
     for il in range(b.n_layer):
         cur = with_image(b, cur, stream_before(b, il))
         cur = block(run, cur, il)
         cur = with_image(b, cur, il + 1 if il < b.number("n_deepstack_layers", 0) else 0)
-    factors = int(shape.scales_logits or bool(b.real("logit_scale")))
+    factors = int(traits.scales_logits or bool(b.real("logit_scale")))
     capping = 3 if b.real("final_logit_softcapping") else 0
-    b.logits(b.norm(cur, "output_norm", kind=shape.norm, label="result_norm"), scaled=factors + capping, after=after)
+    b.logits(b.norm(cur, "output_norm", kind=traits.norm, label="result_norm"), scaled=factors + capping, after=after)
 
 
 def _embedded(run: Run) -> Tensor:
-    b, shape = run.b, run.shape
-    cur = b.embedding(scaled=shape.scales_embedding)
-    if shape.scales_input:
+    b, traits = run.b, run.traits
+    cur = b.embedding(scaled=traits.scales_embedding)
+    if traits.scales_input:
         cur = ops.scale(cur, "inp_scaled")
     if b.opt("token_embd_norm") is not None:
-        cur = b.norm(cur, "token_embd_norm", kind=shape.norm, label="inp_norm")
+        cur = b.norm(cur, "token_embd_norm", kind=traits.norm, label="inp_norm")
     if b.opt("position_embd") is not None:
         cur = ops.add(cur, ops.get_rows(b.w("position_embd"), run.positions, "pos_embd"), "inpL")
     return cur
-
-
-def _has_sections(b: Builder) -> bool:
-    """Tell whether positions have several parts (src/llama-hparams.cpp, `use_mrope`)."""
-    sections = b.model.raw("rope.dimension_sections") if b.model.has("rope.dimension_sections") else ()
-    return isinstance(sections, list | tuple) and len(sections) > 1 and sections[0] > 0 and sections[1] > 0
 
 
 def stream_before(b: Builder, il: int) -> int:
@@ -113,20 +105,19 @@ def with_image(b: Builder, cur: Tensor, stream: int) -> Tensor:
 
 def plain_block(run: Run, inp: Tensor, il: int) -> Tensor:
     """A block whose feed-forward part reads the sum of what came in and the attention."""
-    b, shape = run.b, run.shape
+    b, traits = run.b, run.traits
     read = run.norm(inp, "attn_norm", il)
     cur, residual, read = run.rows(il, attention_part(run, read, il), inp, read)
     before, after = _norms_between(b, il)
     if after is not None:
         cur = run.norm(cur, after, il)
     cur = _scaled_residual(run, cur)
-    middle = ops.add(residual, cur, "ffn_inp") if shape.input_first else ops.add(cur, residual, "ffn_inp")
+    middle = ops.add(residual, cur, "ffn_inp") if traits.input_first else ops.add(cur, residual, "ffn_inp")
     cur = feed_forward_part(run, read if before is None else run.norm(middle, before, il), il)
     for name in ("post_ffw_norm", "layer_output_norm"):
-        if b.opt(name, il) is not None:
-            cur = run.norm(cur, name, il)
+        cur = b.norm_if_any(cur, name, il, kind=traits.norm)
     cur = _scaled_residual(run, cur)
-    return ops.add(middle, cur, "l_out") if shape.ffn_last else ops.add(cur, middle, "l_out")
+    return ops.add(middle, cur, "l_out") if traits.ffn_last else ops.add(cur, middle, "l_out")
 
 
 def parallel_block(run: Run, inp: Tensor, il: int) -> Tensor:
@@ -138,7 +129,7 @@ def parallel_block(run: Run, inp: Tensor, il: int) -> Tensor:
     if b.opt("ffn_norm", il) is not None:
         read = run.norm(inp, "ffn_norm", il)
     parts = {"a": cur, "f": feed_forward_part(run, read, il), "i": inp}
-    first, second, third = (parts[letter] for letter in run.shape.sums)
+    first, second, third = (parts[letter] for letter in run.traits.sums)
     return ops.add(ops.add(first, second), third, "l_out")
 
 
@@ -155,7 +146,7 @@ def _norms_between(b: Builder, il: int) -> tuple[str | None, str | None]:
 
 def _scaled_residual(run: Run, cur: Tensor) -> Tensor:
     """Scale what a part adds (src/models/granite.cpp, where the header states a factor)."""
-    if not run.shape.scales_residual:
+    if not run.traits.scales_residual:
         return cur
     stated = run.b.arch == "minicpm" or run.b.real("residual_scale")
     return ops.scale(cur, "residual_scaled") if stated else cur
@@ -166,14 +157,14 @@ def _scaled_residual(run: Run, cur: Tensor) -> Tensor:
 
 def attention_part(run: Run, cur: Tensor, il: int) -> Tensor:
     """The attention of a block, up to and with its output matrix."""
-    b, shape = run.b, run.shape
-    q, k, v = qkv(b, cur, il, kind=shape.head_norm, normed=not shape.norms_rotated)
-    if shape.rotates(b, il):
+    b, traits = run.b, run.traits
+    q, k, v = qkv(b, cur, il, kind=traits.head_norm, normed=not traits.norms_rotated)
+    if traits.rotates(b, il):
         factors = rope_factors(b, il)
         q, k = ops.rope(q, run.positions, factors, "Qcur"), ops.rope(k, run.positions, factors, "Kcur")
-    if shape.norms_rotated:
-        q, k = normed_heads(b, q, k, il, kind=shape.head_norm)
-    if shape.scales_q:
+    if traits.norms_rotated:
+        q, k = normed_heads(b, q, k, il, kind=traits.head_norm)
+    if traits.scales_q:
         q = ops.scale(q, "Qcur")
     if run.q_factors is not None:
         q = ops.mul(q, run.q_factors, "Qcur_attn_temp_scaled")
@@ -206,11 +197,8 @@ def _norms_whole_rows(b: Builder, il: int, head: int) -> bool:
 
 def normed_heads(b: Builder, q: Tensor, k: Tensor, il: int, *, kind: str = "rms") -> tuple[Tensor, Tensor]:
     """Q and K with the norms that the file has for them."""
-    if b.opt("attn_q_norm", il) is not None:
-        q = b.norm(q, "attn_q_norm", il, kind=kind, label="Qcur_normed")
-    if b.opt("attn_k_norm", il) is not None:
-        k = b.norm(k, "attn_k_norm", il, kind=kind, label="Kcur_normed")
-    return q, k
+    q = b.norm_if_any(q, "attn_q_norm", il, kind=kind, label="Qcur_normed")
+    return q, b.norm_if_any(k, "attn_k_norm", il, kind=kind, label="Kcur_normed")
 
 
 def rope_factors(b: Builder, il: int) -> Tensor | None:
@@ -225,7 +213,7 @@ def feed_forward_part(run: Run, cur: Tensor, il: int) -> Tensor:
     """The feed-forward part of a block: dense, or a mixture of experts with what is always added to it."""
     b = run.b
     if b.opt("ffn_gate_inp", il) is None:
-        return feed_forward.dense(b, cur, il, steps=run.shape.steps)
+        return feed_forward.dense(b, cur, il, steps=run.traits.steps)
     if b.opt("ffn_up_chexps", il) is not None:
         return _with_chunks(run, cur, il)
     made = mixture(run, cur, il)
@@ -238,9 +226,9 @@ def feed_forward_part(run: Run, cur: Tensor, il: int) -> Tensor:
 
 def mixture(run: Run, cur: Tensor, il: int) -> Tensor:
     """The routed experts of a block (sigmoid where the header should say how they are weighted and does not)."""
-    b, shape = run.b, run.shape
-    gating = shape.gating or GATINGS.get(b.number("expert_gating_func", 0), "sigmoid")
-    normalised = b.flag("expert_weights_norm") if shape.normalised is None else shape.normalised
+    b, traits = run.b, run.traits
+    gating = traits.gating or feed_forward.stated_gating(b, "sigmoid")
+    normalised = b.flag("expert_weights_norm") if traits.normalised is None else traits.normalised
     return feed_forward.experts(b, cur, il, gating=gating, normalised=normalised)
 
 

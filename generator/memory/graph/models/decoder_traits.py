@@ -40,7 +40,7 @@ def if_finetuned(b: Builder, il: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Traits:
     """How an architecture's decoder differs from the plain one.
 
     `norm` is that of blocks and `head_norm` that of Q and K, rms or layer; `norms_rotated` has Q and K normed after the rotation.
@@ -73,66 +73,67 @@ class Shape:
     unread: frozenset[str] = frozenset()
 
 
-LAYER = Shape(norm="layer")
-SECTIONS = Shape(sections=True)
+LAYER = Traits(norm="layer")
+SECTIONS = Traits(sections=True)
 WITHOUT_OUT_BIAS = frozenset({"attn_output.bias"})
-STATED = Shape(gating=None, normalised=None)
-SQUARED = Shape(steps=2)
-LEARNED = Shape(norm="layer", rotates=never)
+STATED = Traits(gating=None, normalised=None)
+SQUARED = Traits(steps=2)
+LEARNED = Traits(norm="layer", rotates=never)
 
-SHAPES: Mapping[str, Shape] = MappingProxyType(
+TRAITS: Mapping[str, Traits] = MappingProxyType(
     {
-        "apertus": Shape(unread=frozenset({"attn_q_norm.bias", "attn_k_norm.bias"})),
+        "apertus": Traits(unread=frozenset({"attn_q_norm.bias", "attn_k_norm.bias"})),
         "arcee": SQUARED,
-        "baichuan": Shape(rotates=if_seven_billion),
-        "bailingmoe": Shape(normalised=None),
+        "baichuan": Traits(rotates=if_seven_billion),
+        "bailingmoe": Traits(normalised=None),
         "bailingmoe2": STATED,
         "bloom": LEARNED,
-        "chameleon": Shape(head_norm="layer"),
+        "chameleon": Traits(head_norm="layer"),
         "codeshell": LAYER,
-        "cogvlm": Shape(keeps_rows=False),
-        "command-r": Shape(norm="layer", head_norm="layer", sums="fia"),
+        "cogvlm": Traits(keeps_rows=False),
+        "command-r": Traits(norm="layer", head_norm="layer", sums="fia"),
         "dbrx": LAYER,
-        "deepseek": Shape(normalised=False),
+        "deepseek": Traits(normalised=False),
         "dots1": STATED,
-        "ernie4_5": Shape(unread=WITHOUT_OUT_BIAS),
-        "ernie4_5-moe": Shape(unread=WITHOUT_OUT_BIAS),
-        "falcon": Shape(norm="layer", sums="fai"),
-        "gemma": Shape(scales_input=True, scales_q=True),
+        "ernie4_5": Traits(unread=WITHOUT_OUT_BIAS),
+        "ernie4_5-moe": Traits(unread=WITHOUT_OUT_BIAS),
+        "falcon": Traits(norm="layer", sums="fai"),
+        "gemma": Traits(scales_input=True, scales_q=True),
         "glm4": SECTIONS,
-        "glm4moe": Shape(sections=True, gating=None, normalised=None),
+        "glm4moe": Traits(sections=True, gating=None, normalised=None),
         "gpt2": LEARNED,
-        "gptneox": Shape(norm="layer", sums="fia", sums_if="use_parallel_residual"),
-        "granite": Shape(rotates=if_finetuned, scales_residual=True, scales_logits=True),
-        "granitemoe": Shape(scales_residual=True, scales_logits=True),
-        "grok": Shape(scales_embedding=True, scales_logits=True),
-        "hunyuan-dense": Shape(norms_rotated=True),
-        "hunyuan-moe": Shape(norms_rotated=True),
-        "hunyuan_vl": Shape(norms_rotated=True, sections=True),
+        "gptneox": Traits(norm="layer", sums="fia", sums_if="use_parallel_residual"),
+        "granite": Traits(rotates=if_finetuned, scales_residual=True, scales_logits=True),
+        "granitemoe": Traits(scales_residual=True, scales_logits=True),
+        "grok": Traits(scales_embedding=True, scales_logits=True),
+        "hunyuan-dense": Traits(norms_rotated=True),
+        "hunyuan-moe": Traits(norms_rotated=True),
+        "hunyuan_vl": Traits(norms_rotated=True, sections=True),
         "jais": LEARNED,
-        "jais2": Shape(norm="layer", steps=2),
-        "maincoder": Shape(norms_rotated=True),
-        "minicpm": Shape(scales_embedding=True, scales_residual=True, scales_logits=True),
-        "minimax-m2": Shape(gating=None),
-        "mpt": Shape(norm="layer", head_norm="layer", rotates=never),
-        "nemotron": Shape(norm="layer", steps=2),
+        "jais2": Traits(norm="layer", steps=2),
+        "maincoder": Traits(norms_rotated=True),
+        "minicpm": Traits(scales_embedding=True, scales_residual=True, scales_logits=True),
+        "minimax-m2": Traits(gating=None),
+        "mpt": Traits(norm="layer", head_norm="layer", rotates=never),
+        "nemotron": Traits(norm="layer", steps=2),
         "olmo": LAYER,
-        "olmoe": Shape(normalised=False),
-        "openelm": Shape(input_first=True),
+        "olmoe": Traits(normalised=False),
+        "openelm": Traits(input_first=True),
         "orion": LAYER,
         "paddleocr": SECTIONS,
-        "phi2": Shape(norm="layer", scales_q=True, sums="afi"),
-        "phi3": Shape(scales_q=True, ffn_last=True),
-        "phimoe": Shape(scales_q=True, ffn_last=True),
-        "plamo": Shape(sums="fai"),
-        "qwen2moe": Shape(normalised=False),
-        "qwen2vl": Shape(sections=True, unread=frozenset({"output.bias"})),
+        "phi2": Traits(norm="layer", scales_q=True, sums="afi"),
+        "phi3": Traits(scales_q=True, ffn_last=True),
+        "phimoe": Traits(scales_q=True, ffn_last=True),
+        "plamo": Traits(sums="fai"),
+        "qwen2moe": Traits(normalised=False),
+        "qwen2vl": Traits(sections=True, unread=frozenset({"output.bias"})),
         "qwen3vl": SECTIONS,
         "qwen3vlmoe": SECTIONS,
-        "refact": Shape(rotates=never, unread=WITHOUT_OUT_BIAS | {"ffn_gate.bias", "ffn_up.bias", "ffn_down.bias"}),
-        "smollm3": Shape(rotates=three_of_four),
-        "stablelm": Shape(norm="layer", head_norm="layer"),
+        "refact": Traits(rotates=never, unread=WITHOUT_OUT_BIAS | {"ffn_gate.bias", "ffn_up.bias", "ffn_down.bias"}),
+        "smollm3": Traits(rotates=three_of_four),
+        "stablelm": Traits(norm="layer", head_norm="layer"),
         "starcoder": LEARNED,
         "starcoder2": LAYER,
     }
 )
+"""Architectures whose decoder differs from the plain one."""

@@ -12,7 +12,7 @@ from generator.memory.graph import feed_forward, ops
 from generator.memory.graph.attention import attend
 from generator.memory.graph.builder import Builder
 from generator.memory.graph.models.decoder import Inputs, qkv, rope_factors
-from generator.memory.graph.models.latent_attention import latent_attention
+from generator.memory.graph.models.latent_attention import Manner, latent_attention
 from generator.memory.graph.models.stack import Part, feed_forward_part, stack
 from generator.memory.graph.tensor import Tensor
 
@@ -24,7 +24,7 @@ def deepseek2(b: Builder) -> None:
     positions, inputs, out_ids = b.positions(), Inputs(b), b.out_ids()
 
     def attention(cur: Tensor, il: int) -> Tensor:
-        return latent_attention(b, inputs.of(il), cur, il, positions, scale=scale, in_heads=True)
+        return latent_attention(b, inputs.of(il), cur, il, Manner(positions, scale=scale, in_heads=True))
 
     cur = stack(b, cur, out_ids, attention, feed_forward_part(b, gating=_unnamed_gating(b)))
     b.finish(cur)
@@ -51,9 +51,7 @@ def hunyuan3(b: Builder) -> None:
     cur = b.embedding()
     positions, inputs, out_ids = b.positions(), Inputs(b), b.out_ids()
     cur = stack(b, cur, out_ids, _plain_attention(b, positions, inputs), feed_forward_part(b, gating="sigmoid"), whole=True)
-    cur = b.norm(cur, "output_norm", label="h_nextn")
-    cur.is_output = True
-    b.logits(ops.get_rows(cur, out_ids, "result_norm"))
+    b.finish_whole(cur, out_ids)
 
 
 def _plain_attention(b: Builder, positions: Tensor, inputs: Inputs) -> Part:
@@ -72,7 +70,7 @@ def minicpm3(b: Builder) -> None:
     positions, inputs, out_ids = b.positions(), Inputs(b), b.out_ids()
 
     def attention(cur: Tensor, il: int) -> Tensor:
-        return latent_attention(b, inputs.of(il), cur, il, positions, in_heads=True, factors=rope_factors(b, il))
+        return latent_attention(b, inputs.of(il), cur, il, Manner(positions, in_heads=True, factors=rope_factors(b, il)))
 
     cur = b.norm(stack(b, cur, out_ids, attention, feed_forward_part(b), scaled=True), "output_norm", label="result_norm")
     cur.is_output = True
@@ -85,7 +83,7 @@ def plm(b: Builder) -> None:
     positions, inputs, out_ids = b.positions(), Inputs(b), b.out_ids()
 
     def attention(cur: Tensor, il: int) -> Tensor:
-        return latent_attention(b, inputs.of(il), cur, il, positions, in_heads=True, flat_values=True)
+        return latent_attention(b, inputs.of(il), cur, il, Manner(positions, in_heads=True, flat_values=True))
 
     b.finish(stack(b, cur, out_ids, attention, lambda cur, il: feed_forward.dense(b, cur, il, steps=2)))
 

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from generator.memory.architectures import COARSE, FINE
 from generator.memory.graph import feed_forward, ops
 from generator.memory.graph.attention import AttentionInput, attention_input, heads_attend, read_k, write_k
-from generator.memory.graph.builder import Builder, CacheView, hadamard
+from generator.memory.graph.builder import Builder, CacheView, hadamard, rotation_of
 from generator.memory.graph.models import hyper_connections
 from generator.memory.graph.models.deepseek4_compressors import Compressor
-from generator.memory.graph.models.deepseek_sparse import best, only_picked, rotation_of, rows_by_stream, scores, weights_by_stream
+from generator.memory.graph.models.deepseek_sparse import best, only_picked, rows_by_stream, scores, weights_by_stream
 from generator.memory.graph.models.drafts import logits
 from generator.memory.graph.models.hyper_connections import Fused
 from generator.memory.graph.models.latent_attention import short_query
@@ -188,10 +189,6 @@ def _window(b: Builder, cache: CacheView, rotation: int) -> AttentionInput:
 def _whole(keys: Tensor) -> Tensor:
     """All rows of a compressed cache once more: the engine takes as many as it may look at."""
     return ops.view_4d(keys, keys.ne, *keys.nb[1:])
-
-
-FINE, COARSE = 4, 128
-"""Tokens a row of the compressed caches (src/models/deepseek4.cpp, DSV4_CSA_RATIO and DSV4_HCA_RATIO)."""
 
 
 GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType({"deepseek4": compressed})

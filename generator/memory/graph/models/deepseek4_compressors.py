@@ -9,6 +9,7 @@ Source: llama.cpp src/models/deepseek4.cpp (`build_overlap_compressed_kv_from_st
 
 from __future__ import annotations
 
+from generator.memory.architectures import COARSE
 from generator.memory.graph import ops
 from generator.memory.graph.attention import AttentionInput, write_k
 from generator.memory.graph.builder import Builder, CacheView, hadamard
@@ -20,7 +21,7 @@ class Compressor:
 
     def __init__(self, b: Builder, name: str, cache: CacheView, ratio: int, head: int, mask: str, *, rotation: int) -> None:
         self.b, self.name, self.cache, self.ratio, self.head = b, name, cache, ratio, head
-        self.overlaps = ratio < OVERLAP_BELOW
+        self.overlaps = ratio < COARSE
         self.width, self.state = (2 * head, 2 * ratio) if self.overlaps else (head, ratio)
         n, back, streams = b.n_tokens, b.batch.rollback, cache.streams
         self.rows = self.state * streams
@@ -93,9 +94,6 @@ class Compressor:
     def _rotated_in(self, made: Tensor, il: int) -> Tensor:
         return ops.rope(self.b.norm(made, f"{self.name}_norm", il), self.block_positions, name="state_compress")
 
-
-OVERLAP_BELOW = 128
-"""Tokens a row from which on rows do not overlap (src/models/deepseek4.cpp, DSV4_HCA_RATIO)."""
 
 PARTS = ("kv", "score")
 """The two tensors of a state."""

@@ -13,8 +13,8 @@ from types import MappingProxyType
 
 from generator.memory.graph import ops
 from generator.memory.graph.attention import AttentionInput, attention_input, read_k, write_k
-from generator.memory.graph.builder import Builder, CacheView
-from generator.memory.graph.models.latent_attention import latent_attention, queries_of, short_query
+from generator.memory.graph.builder import Builder, CacheView, rotation_of
+from generator.memory.graph.models.latent_attention import Manner, latent_attention, queries_of, short_query
 from generator.memory.graph.models.stack import feed_forward_part, stack
 from generator.memory.graph.tensor import Tensor, given
 
@@ -33,7 +33,7 @@ def indexed(b: Builder) -> None:
             last = indexer.pick(short, cur, il)
         assert last is not None
         seen = replace(inputs, mask=only_picked(inputs.mask, last))
-        return latent_attention(b, seen, cur, il, positions, q=queries_of(b, short, il))
+        return latent_attention(b, seen, cur, il, Manner(positions, q=queries_of(b, short, il)))
 
     cur = stack(b, cur, out_ids, attention, feed_forward_part(b, gating="sigmoid"))
     b.finish(cur)
@@ -62,14 +62,6 @@ class Indexer:
         streams = keys.ne[3]
         weights = ops.scale(weights_by_stream(weights, streams), "indexer_weights")
         return best(b, scores(rows_by_stream(q, streams), keys, weights, self.inputs.mask))
-
-
-def rotation_of(head: int) -> int:
-    """Give the elements that rows of an indexer are rotated by: the largest power of two from 64 up that divides them."""
-    size = 64
-    while not head % (size * 2):
-        size *= 2
-    return size
 
 
 def rows_by_stream(q: Tensor, streams: int) -> Tensor:

@@ -15,8 +15,8 @@ from generator.memory.graph.attention import AttentionInput, attend
 from generator.memory.graph.builder import Builder
 from generator.memory.graph.models.decoder import Inputs, qkv, rope_factors
 from generator.memory.graph.models.gated_delta_net import feed, gated_attention
-from generator.memory.graph.models.kimi import gated_by_head, has_sections, limited
-from generator.memory.graph.models.latent_attention import latent_attention
+from generator.memory.graph.models.kimi import gated_by_head, limited
+from generator.memory.graph.models.latent_attention import Manner, latent_attention
 from generator.memory.graph.models.stack import feed_forward_part
 from generator.memory.graph.models.state_spaces import nemotron_feed_forward
 from generator.memory.graph.tensor import Tensor
@@ -85,7 +85,7 @@ def _gated(b: Builder, given: AttentionInput, cur: Tensor, positions: Tensor, il
 
 
 def _latent(b: Builder, given: AttentionInput, cur: Tensor, positions: Tensor, il: int) -> Tensor:
-    return latent_attention(b, given, cur, il, positions)
+    return latent_attention(b, given, cur, il, Manner(positions))
 
 
 def _usual(b: Builder, given: AttentionInput, cur: Tensor, positions: Tensor, il: int) -> Tensor:
@@ -110,7 +110,7 @@ HEADS: Mapping[str, Head] = MappingProxyType(
         **dict.fromkeys(("qwen35", "qwen35moe"), _QWEN35),
         "qwen3next": Head(_gated, feed, crops="attention"),
         "bailingmoe3": Head(
-            gated_by_head, limited, feed_norm="ffn_norm", last_norm="layer_output_norm", each=lambda b: 4 if has_sections(b) else 1
+            gated_by_head, limited, feed_norm="ffn_norm", last_norm="layer_output_norm", each=lambda b: 4 if b.uses_mrope else 1
         ),
         "nemotron_h_moe": Head(_without_positions, nemotron_feed_forward, crops="sum", last_kind="layer"),
         "glm4moe": Head(_usual, _experts),

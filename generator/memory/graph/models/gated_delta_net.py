@@ -76,9 +76,7 @@ def qwen(b: Builder) -> None:
             cur = delta_net(b, recurrent, cur, il)
         after = ops.add(cur, residual, "attn_residual")
         cur = ops.add(feed(b, b.norm(after, "post_attention_norm", il), il), after, "l_out")
-    cur = b.norm(cur, "output_norm", label="h_nextn")
-    cur.is_output = True
-    b.logits(ops.get_rows(cur, b.out_ids(), "result_norm"))
+    b.finish_whole(cur, b.out_ids())
 
 
 def gated_attention(b: Builder, given: AttentionInput, cur: Tensor, positions: Tensor, il: int, *, reshaped: bool) -> Tensor:

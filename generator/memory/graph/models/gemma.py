@@ -96,10 +96,7 @@ def gemma4(b: Builder) -> None:
     each = _block_inputs(b, cur) if b.opt("per_layer_token_embd") is not None else None
     for il in range(b.n_layer):
         cur = _gemma4_block(b, attention, cur, each, il)
-    cur = b.norm(cur, "output_norm", label="h_nextn")
-    cur.is_output = True
-    capped = bool(b.real("final_logit_softcapping", 1.0))
-    b.logits(ops.get_rows(cur, b.out_ids(), "result_norm"), scaled=3 * capped)
+    b.finish_whole(cur, b.out_ids(), scaled=3 * bool(b.real("final_logit_softcapping", 1.0)))
 
 
 def _gemma4_block(b: Builder, attention: Attention, inp: Tensor, each: Tensor | None, il: int) -> Tensor:

@@ -13,8 +13,8 @@ from generator.memory.graph.attention import AttentionInput
 from generator.memory.graph.builder import Builder
 from generator.memory.graph.models.decoder import Inputs
 from generator.memory.graph.models.kimi_delta_attention import delta_attention
-from generator.memory.graph.models.latent_attention import latent_attention
-from generator.memory.graph.models.stack import GATINGS, feed_forward_part, stack
+from generator.memory.graph.models.latent_attention import Manner, latent_attention
+from generator.memory.graph.models.stack import feed_forward_part, stack
 from generator.memory.graph.states import StateInput
 from generator.memory.graph.tensor import Tensor
 
@@ -37,7 +37,7 @@ def bailing3(b: Builder) -> None:
     """Ling 3, whose latent attention has a gate a head. A draft head reads all tokens, so those that are kept are chosen last."""
     cur = b.embedding()
     states, inputs, out_ids = StateInput(b), Inputs(b), b.out_ids()
-    positions = b.positions(4 if has_sections(b) else 1)
+    positions = b.positions(4 if b.uses_mrope else 1)
 
     def attention(cur: Tensor, il: int) -> Tensor:
         if il not in b.caches:
@@ -45,15 +45,13 @@ def bailing3(b: Builder) -> None:
         return gated_by_head(b, inputs.of(il), cur, positions, il)
 
     cur = stack(b, cur, out_ids, attention, lambda cur, il: limited(b, cur, il), whole=True)
-    cur = b.norm(cur, "output_norm", label="h_nextn")
-    cur.is_output = True
-    b.logits(ops.get_rows(cur, out_ids, "result_norm"))
+    b.finish_whole(cur, out_ids)
 
 
 def gated_by_head(b: Builder, given: AttentionInput, cur: Tensor, positions: Tensor, il: int) -> Tensor:
     """Latent attention with a gate a head."""
     heads, n = b.of_block("attention.head_count", il), b.n_tokens
-    made = latent_attention(b, given, cur, il, positions, out=None)
+    made = latent_attention(b, given, cur, il, Manner(positions, out=None))
     head = made.ne[0] // heads
     gate = ops.unary(ops.reshape(b.linear("attn_gate", cur, il, scale=False), 1, heads, n))
     made = ops.mul(ops.reshape(made, head, heads, n), gate)
@@ -65,20 +63,15 @@ def limited(b: Builder, cur: Tensor, il: int) -> Tensor:
     shared = feed_forward.limits(b, "swiglu_clamp_shexp", il)
     if b.opt("ffn_gate_inp", il) is None:
         return feed_forward.dense(b, cur, il, clamped=shared)
-    gating, clamped = GATINGS[b.number("expert_gating_func")], feed_forward.limits(b, "swiglu_clamp_exp", il)
+    gating, clamped = feed_forward.stated_gating(b, "sigmoid"), feed_forward.limits(b, "swiglu_clamp_exp", il)
     made = feed_forward.experts(b, cur, il, gating=gating, normalised=b.flag("expert_weights_norm"), clamped=clamped)
     return ops.add(made, feed_forward.dense(b, cur, il, suffix="_shexp", clamped=shared), "ffn_out")
 
 
-def has_sections(b: Builder) -> bool:
-    """Tell whether heads are rotated by several positions (src/llama-hparams.cpp, `use_mrope`)."""
-    sections = b.model.raw("rope.dimension_sections") if b.model.has("rope.dimension_sections") else ()
-    return isinstance(sections, list | tuple) and all(sections[:2]) and bool(sections)
-
-
 def _unrotated(b: Builder, given: AttentionInput, cur: Tensor, il: int, out: str | None) -> Tensor:
     """Latent attention without rotation; where K and V are made for each head, K starts with what is the same for all."""
-    return latent_attention(b, given, cur, il, None, out=out, in_heads=b.opt("attn_k_b", il) is None, rotated_first=True)
+    manner = Manner(None, out=out, in_heads=b.opt("attn_k_b", il) is None, rotated_first=True)
+    return latent_attention(b, given, cur, il, manner)
 
 
 # --- Kimi K3 ---------------------------------------------------------------------------------------
@@ -150,13 +143,12 @@ def _short_experts(b: Builder, cur: Tensor, il: int) -> Tensor:
         b,
         short,
         il,
-        gating=GATINGS[b.number("expert_gating_func")],
+        gating=feed_forward.stated_gating(b, "sigmoid"),
         normalised=b.flag("expert_weights_norm"),
         unit="situ",
         logits=b.linear("ffn_gate_inp", cur, il, scale=False),
     )
-    if b.opt("ffn_routed_norm", il) is not None:
-        made = b.norm(made, "ffn_routed_norm", il)
+    made = b.norm_if_any(made, "ffn_routed_norm", il)
     if b.opt("ffn_routed_up", il) is not None:
         made = b.linear("ffn_routed_up", made, il, scale=False)
     return made if b.opt("ffn_gate_shexp", il) is None else ops.add(made, _situ_dense(b, cur, il, "_shexp"), "ffn_out")

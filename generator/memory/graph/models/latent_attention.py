@@ -9,7 +9,6 @@ Source: llama.cpp src/models/deepseek2.cpp, deepseek32.cpp and kimi-linear.cpp.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypedDict, Unpack
 
 from generator.memory.graph import ops
 from generator.memory.graph.attention import AttentionInput, attend
@@ -40,18 +39,6 @@ class Heads:
         key, value = (b.number(f"attention.{part}_length{own}", int(head_length(b.model, part))) for part in ("key", "value"))
         rotated = b.number("rope.dimension_count", int(head_length(b.model, "key")))
         return Heads(key, value, rotated, b.number("attention.kv_lora_rank"), b.of_block("attention.head_count", il))
-
-
-class Options(TypedDict, total=False):
-    """How models differ in it; see `Manner`."""
-
-    q: Tensor
-    factors: Tensor | None
-    scale: Tensor | None
-    out: str | None
-    in_heads: bool
-    rotated_first: bool
-    flat_values: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +77,9 @@ class Latent:
     rotated_key: Tensor
 
 
-def latent_attention(
-    b: Builder, given: AttentionInput, cur: Tensor, il: int, positions: Tensor | None, **options: Unpack[Options]
-) -> Tensor:
-    """Latent attention of one block, in the manner of `options`."""
-    heads, manner = Heads.of(b, il), Manner(positions, **options)
+def latent_attention(b: Builder, given: AttentionInput, cur: Tensor, il: int, manner: Manner) -> Tensor:
+    """Latent attention of one block: what heads give, projected unless the manner says otherwise."""
+    heads = Heads.of(b, il)
     q = queries(b, cur, il) if manner.q is None else manner.q
     if manner.in_heads:
         q = ops.reshape(q, heads.key, heads.count, b.n_tokens, name="q")

@@ -16,9 +16,6 @@ from generator.memory.graph.models.mamba import store_last_inputs
 from generator.memory.graph.states import StateInput, by_sequence, held_state, read_state
 from generator.memory.graph.tensor import Tensor
 
-GATINGS: Mapping[int, str] = MappingProxyType({1: "softmax", 2: "sigmoid", 3: "softmax_weight", 4: "sqrt_softplus"})
-"""Weightings of experts as a header numbers them (src/llama-hparams.h, `llama_expert_gating_func_type`)."""
-
 
 def lfm2(b: Builder) -> None:
     """A short convolution or attention, then a dense part or experts."""
@@ -29,14 +26,13 @@ def lfm2(b: Builder) -> None:
     for il in range(b.n_layer):
         residual, cur = cur, b.norm(cur, "attn_norm", il)
         cur = _attention(b, inputs, cur, positions, il) if b.heads_kv(il) else _convolution(b, states, cur, il)
-        if il == b.n_layer - 1:
-            cur, residual = ops.get_rows(cur, out_ids), ops.get_rows(residual, out_ids)
+        cur, residual = b.kept(il, out_ids, cur, residual)
         after = ops.add(residual, cur)
         cur = b.norm(after, "ffn_norm", il)
         if il < dense_blocks:
             cur = feed_forward.dense(b, cur, il)
         else:
-            cur = feed_forward.experts(b, cur, il, gating=GATINGS[b.number("expert_gating_func", 1)])
+            cur = feed_forward.experts(b, cur, il, gating=feed_forward.stated_gating(b, "softmax"))
         cur = ops.add(after, cur, "l_out")
     b.logits(b.norm(cur, "token_embd_norm", label="result_norm"))
 

@@ -47,8 +47,7 @@ def minimax(b: Builder) -> None:
             cur = attend(b, inputs.of(il), ops.rope(q, positions), ops.rope(k, positions), v, il)
         else:
             cur = _lightning(b, states, decays, residual, il)
-        if il == b.n_layer - 1:
-            cur, residual = ops.get_rows(cur, out_ids), ops.get_rows(residual, out_ids)
+        cur, residual = b.kept(il, out_ids, cur, residual)
         after = ops.add(cur, ops.scale(residual), "ffn_inp")
         residual = b.norm(after, "ffn_norm", il)
         cur = ops.add(feed_forward.experts(b, residual, il), ops.scale(residual), "l_out")

@@ -83,8 +83,7 @@ def rwkv(b: Builder, mixer: Mixer, channels: Callable[[Builder, Tensor, Tensor, 
         previous = mixing.before(for_channels, normed_after)
         mixing.store_shift(ops.concat(mixing.part(normed, 1), mixing.part(normed_after, 1), 1), il)
         after, normed_after, previous = (ops.reshape(part, b.n_embd, b.n_tokens) for part in (after, normed_after, previous))
-        if il == b.n_layer - 1:
-            after, normed_after, previous = (ops.get_rows(part, out_ids) for part in (after, normed_after, previous))
+        after, normed_after, previous = b.kept(il, out_ids, after, normed_after, previous)
         cur = ops.add(channels(b, normed_after, previous, il), after, "l_out")
         if every and not (il + 1) % every:
             cur = ops.scale(cur)
@@ -101,9 +100,7 @@ def with_dense_part(b: Builder, mixer: Mixer) -> None:
         normed = b.norm(cur, "attn_norm", il)
         mixed = mixer(mixing, normed, mixing.before(shift, normed), il)
         mixing.store_shift(mixing.part(normed, 1), il)
-        after = ops.reshape(ops.add(mixed, cur, "ffn_inp"), b.n_embd, b.n_tokens)
-        if il == b.n_layer - 1:
-            after = ops.get_rows(after, out_ids)
+        (after,) = b.kept(il, out_ids, ops.reshape(ops.add(mixed, cur, "ffn_inp"), b.n_embd, b.n_tokens))
         cur = ops.add(feed_forward.dense(b, b.norm(after, "ffn_norm", il), il), after, "l_out")
     b.finish(cur)
 

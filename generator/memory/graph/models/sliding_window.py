@@ -14,7 +14,6 @@ from generator.memory.graph import feed_forward, ops
 from generator.memory.graph.attention import attend, project
 from generator.memory.graph.builder import Builder
 from generator.memory.graph.models.decoder import Inputs, rope_factors, stream_before, with_image
-from generator.memory.graph.models.stack import GATINGS
 from generator.memory.graph.tensor import Tensor
 from generator.memory.windows import window_of
 
@@ -178,7 +177,7 @@ def _finish(run: Run, cur: Tensor) -> None:
 def _block(run: Run, inp: Tensor, il: int) -> Tensor:
     b, traits = run.b, run.traits
     last = il == b.n_layer - 1
-    read = b.norm(inp, "attn_norm", il, kind=run.norm) if b.opt("attn_norm", il) is not None else inp
+    read = b.norm_if_any(inp, "attn_norm", il, kind=run.norm)
     logits = b.linear("ffn_gate_inp", inp, il, "ffn_moe_logits") if traits.routes_block_input else None
     cur, residual = attention(run, read, il), inp
     if last and traits.crops == "attention":
@@ -187,18 +186,13 @@ def _block(run: Run, inp: Tensor, il: int) -> Tensor:
     if traits.parallel:
         return ops.add(ops.add(feed_forward_part(run, read, il, logits), residual), cur, "l_out")
     if traits.ffn_norm != "post_attention_norm":
-        cur = norm_if_any(b, cur, "post_attention_norm", il)
+        cur = b.norm_if_any(cur, "post_attention_norm", il)
     if last and traits.crops == "norm":
         cur, residual = run.rows(cur), run.rows(residual)
     after = ops.add(_residual(b, cur), residual, "ffn_inp")
-    cur = feed_forward_part(run, norm_if_any(b, after, traits.ffn_norm, il), il, logits)
-    cur = norm_if_any(b, cur, "post_ffw_norm", il)
+    cur = feed_forward_part(run, b.norm_if_any(after, traits.ffn_norm, il), il, logits)
+    cur = b.norm_if_any(cur, "post_ffw_norm", il)
     return ops.add(_residual(b, cur), after, "l_out")
-
-
-def norm_if_any(b: Builder, cur: Tensor, name: str, il: int) -> Tensor:
-    """Give the norm of what is given where the file has one of that name."""
-    return cur if b.opt(name, il) is None else b.norm(cur, name, il)
 
 
 def _residual(b: Builder, cur: Tensor) -> Tensor:
@@ -270,7 +264,7 @@ def feed_forward_part(run: Run, cur: Tensor, il: int, logits: Tensor | None = No
         return feed_forward.dense(b, cur, il, gate=traits.gate, clamped=_limit(run, "swiglu_clamp_shexp", il))
     made = feed_forward.experts(
         *(b, cur, il),
-        gating=traits.gating or GATINGS.get(b.number("expert_gating_func", 0), "sigmoid"),
+        gating=traits.gating or feed_forward.stated_gating(b, "sigmoid"),
         normalised=b.flag("expert_weights_norm") if traits.normalised is None else traits.normalised,
         logits=logits,
         weight_first=traits.weight_first,

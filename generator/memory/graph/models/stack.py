@@ -13,9 +13,6 @@ from generator.memory.graph.tensor import Tensor
 
 Part = Callable[[Tensor, int], Tensor]
 
-GATINGS = {1: "softmax", 2: "sigmoid", 3: "softmax_weight", 4: "sqrt_softplus"}
-"""How experts are weighted, by the number in a header (src/llama-hparams.h, `llama_expert_gating_func_type`)."""
-
 
 def stack(b: Builder, cur: Tensor, out_ids: Tensor, attention: Part, feed: Part, *, whole: bool = False, scaled: bool = False) -> Tensor:
     """Give what comes out of all blocks.
@@ -25,8 +22,8 @@ def stack(b: Builder, cur: Tensor, out_ids: Tensor, attention: Part, feed: Part,
     for il in range(b.n_layer):
         residual = cur
         cur = attention(b.norm(cur, "attn_norm", il), il)
-        if il == b.n_layer - 1 and not whole:
-            cur, residual = ops.get_rows(cur, out_ids), ops.get_rows(residual, out_ids)
+        if not whole:
+            cur, residual = b.kept(il, out_ids, cur, residual)
         after = ops.add(ops.scale(cur, "hidden_scaled") if scaled else cur, residual, "ffn_inp")
         cur = feed(b.norm(after, "ffn_norm", il), il)
         cur = ops.add(ops.scale(cur, "hidden_scaled_ffn") if scaled else cur, after, "l_out")
@@ -49,7 +46,7 @@ def mixture(b: Builder, cur: Tensor, il: int, *, gating: str = "softmax", normal
 
     `gating` is how experts are weighted where the header does not say; `normalised` overrides what it says about their sum.
     """
-    named = GATINGS.get(b.number("expert_gating_func", 0), gating)
+    named = feed_forward.stated_gating(b, gating)
     divided = b.flag("expert_weights_norm") if normalised is None else normalised
     made = feed_forward.experts(b, cur, il, gating=named, normalised=divided)
     if b.opt("ffn_up_shexp", il) is None:

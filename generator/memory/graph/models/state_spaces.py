@@ -25,7 +25,7 @@ def pure(b: Builder) -> None:
     for il in range(b.n_layer):
         residual = cur
         cur = mixer(b, states, b.norm(cur, "attn_norm", il), il)
-        cur, residual = _kept(b, il, out_ids, cur, residual)
+        cur, residual = b.kept(il, out_ids, cur, residual)
         cur = ops.add(cur, residual, "l_out")
     b.finish(cur)
 
@@ -37,7 +37,7 @@ def jamba(b: Builder) -> None:
     for il in range(b.n_layer):
         residual, cur = cur, b.norm(cur, "attn_norm", il)
         cur = attend(b, inputs.of(il), *qkv(b, cur, il), il) if b.heads_kv(il) else mamba(b, states, cur, il)
-        cur, residual = _kept(b, il, out_ids, cur, residual)
+        cur, residual = b.kept(il, out_ids, cur, residual)
         after = ops.add(residual, cur, "ffn_inp")
         cur = b.norm(after, "ffn_norm", il)
         cur = feed_forward.dense(b, cur, il) if b.opt("ffn_gate_inp", il) is None else feed_forward.experts(b, cur, il, normalised=False)
@@ -57,7 +57,7 @@ def granite_hybrid(b: Builder) -> None:
             cur = attend(b, inputs.of(il), q, k, v, il)
         else:
             cur = mamba2(b, states, cur, il)
-        cur, residual = _kept(b, il, out_ids, cur, residual)
+        cur, residual = b.kept(il, out_ids, cur, residual)
         after = ops.add(_scaled(b, cur), residual, "ffn_inp")
         cur = _granite_feed_forward(b, b.norm(after, "ffn_norm", il), il)
         cur = ops.add(_scaled(b, cur), after, "l_out")
@@ -90,9 +90,7 @@ def nemotron_h(b: Builder) -> None:
         else:
             cur = nemotron_feed_forward(b, cur, il)
         cur = ops.add(cur, residual, "nemotron_h_block_out")
-    cur = b.norm(cur, "output_norm", label="h_nextn")
-    cur.is_output = True
-    b.logits(ops.get_rows(cur, out_ids, "result_norm"))
+    b.finish_whole(cur, out_ids)
 
 
 def nemotron_feed_forward(b: Builder, cur: Tensor, il: int) -> Tensor:
@@ -123,9 +121,7 @@ def falcon_h1(b: Builder) -> None:
         q, k, v = _rotated(b, b.norm(cur, "attn_norm", il), positions, il)
         attended = attend(b, inputs.of(il), q, k, v, il)
         scanned = mamba2(b, states, b.norm(residual, "attn_norm", il), il)
-        after = ops.add(ops.add(attended, scanned), residual, "layer_out")
-        if il == b.n_layer - 1:
-            after = ops.get_rows(after, out_ids)
+        (after,) = b.kept(il, out_ids, ops.add(ops.add(attended, scanned), residual, "layer_out"))
         cur = ops.add(feed_forward.dense(b, b.norm(after, "ffn_norm", il), il), after, "l_out")
     b.finish(cur)
 
@@ -141,18 +137,11 @@ def plamo2_model(b: Builder) -> None:
             cur = attend(b, inputs.of(il), q, k, v, il)
         else:
             cur = plamo2(b, states, cur, il)
-        cur, residual = _kept(b, il, out_ids, cur, residual)
+        cur, residual = b.kept(il, out_ids, cur, residual)
         residual = ops.add(b.norm(cur, "post_attention_norm", il), residual, "attn_residual")
         cur = feed_forward.dense(b, b.norm(residual, "ffn_norm", il), il, gate="fused")
         cur = ops.add(b.norm(cur, "post_ffw_norm", il), residual, "ffn_residual")
     b.finish(cur)
-
-
-def _kept(b: Builder, il: int, out_ids: Tensor, cur: Tensor, residual: Tensor) -> tuple[Tensor, Tensor]:
-    """In the last block only the tokens whose logits are kept go on."""
-    if il < b.n_layer - 1:
-        return cur, residual
-    return ops.get_rows(cur, out_ids), ops.get_rows(residual, out_ids)
 
 
 def _rotated(b: Builder, cur: Tensor, positions: Tensor | None, il: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import prod
+from types import MappingProxyType
 
 from generator.facts import Fact
 from generator.gguf.types import block
@@ -13,8 +14,26 @@ from tests.memory.models import named
 Header = tuple[str, Mapping[str, object], str]
 """An architecture, its hyperparameters, and lines of blocks, a type, and tensors as `name:shape`; `-` are tensors outside blocks.
 
-A name ends in `.weight`, but for biases, scales and `ssm_a`, and where it is written with `!`.
+A name ends in `.weight`, but for biases, scales and `ssm_a`, and where it is written with `!`. Where two models have the same tensors, the
+lines of one are those of the other (`QWEN2[2]`).
 """
+
+
+SMALL: Mapping[str, object] = MappingProxyType(
+    {
+        "block_count": 3,
+        "embedding_length": 1024,
+        "attention.head_count": 16,
+        "attention.head_count_kv": 4,
+        "feed_forward_length": 2816,
+    }
+)
+"""Hyperparameters of a small model that many headers start from."""
+
+SMALL_BLOCK = (
+    "Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816"
+)
+"""The matrices of a block of it: three for Q, K and V, and a dense feed-forward part with a gate."""
 
 
 def model_of(header: Header) -> Model:

@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-from tests.memory.graph.headers.compact import Header
+from tests.memory.graph.headers.compact import SMALL, SMALL_BLOCK, Header
 
 LLAMA_BIASED: Header = (
     "llama",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
-    },
-    """
+    {**SMALL, "attention.layer_norm_rms_epsilon": 9.999999747378752e-06},
+    f"""
     - Q6_K output:1024x8192
     0-2 F32 attn_q.bias:1024 attn_k.bias:256 attn_v.bias:256 attn_output.bias:1024 ffn_up.bias:2816 ffn_gate.bias:2816 ffn_down.bias:1024
     0-2 F32 attn_norm:1024 ffn_norm:1024
     - F32 rope_freqs:32 output_norm:1024
     - Q4_K token_embd:1024x8192
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
+    0-2 {SMALL_BLOCK}
     """,
 )
 
 LLAMA_LONG: Header = (
     "llama",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "rope.scaling.type": "longrope",
-        "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
-    },
+    {**SMALL, "rope.scaling.type": "longrope", "attention.layer_norm_rms_epsilon": 9.999999747378752e-06},
     """
     0-2 Q4_K attn_qkv:1024x1536 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
     - F32 rope_factors_long:32 rope_factors_short:32 output_norm:1024
@@ -71,14 +56,7 @@ DECI: Header = (
 
 QWEN: Header = (
     "qwen",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 16,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
-    },
+    {**SMALL, "attention.head_count_kv": 16, "attention.layer_norm_rms_epsilon": 9.999999747378752e-06},
     """
     - Q4_K token_embd:1024x8192
     - F32 output_norm:1024
@@ -91,88 +69,51 @@ QWEN: Header = (
 
 QWEN2: Header = (
     "qwen2",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
-    },
-    """
+    {**SMALL, "attention.layer_norm_rms_epsilon": 9.999999747378752e-06},
+    f"""
     0-2 F32 attn_q.bias:1024 attn_k.bias:256 attn_v.bias:256 attn_norm:1024 ffn_norm:1024
     - Q4_K token_embd:1024x8192
     - F32 output_norm:1024
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
+    0-2 {SMALL_BLOCK}
     """,
 )
 
 QWEN2VL: Header = (
     "qwen2vl",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "rope.dimension_sections": (8, 12, 12, 0),
-    },
-    """
-    0-2 F32 attn_q.bias:1024 attn_k.bias:256 attn_v.bias:256 attn_norm:1024 ffn_norm:1024
-    - Q4_K token_embd:1024x8192
-    - F32 output_norm:1024
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
-    """,
+    {**SMALL, "rope.dimension_sections": (8, 12, 12, 0)},
+    QWEN2[2],
 )
 
 QWEN3VL: Header = (
     "qwen3vl",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "n_deepstack_layers": 2,
         "rope.dimension_sections": (8, 12, 12, 0),
         "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
     },
-    """
+    f"""
     - Q4_K token_embd:1024x8192
     - F32 output_norm:1024
     0-2 F32 attn_norm:1024 attn_k_norm:64 attn_q_norm:64 ffn_norm:1024
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
+    0-2 {SMALL_BLOCK}
     """,
 )
 
 BITNET: Header = (
     "bitnet",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
-    },
-    """
+    {**SMALL, "attention.layer_norm_rms_epsilon": 9.999999747378752e-06},
+    f"""
     - Q4_K token_embd:1024x8192
     - F32 output_norm:1024
     0-2 F32 attn_norm:1024 attn_sub_norm:1024 ffn_norm:1024 ffn_sub_norm:2816
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
+    0-2 {SMALL_BLOCK}
     """,
 )
 
 NEMOTRON: Header = (
     "nemotron",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_epsilon": 9.999999747378752e-06,
-    },
+    {**SMALL, "attention.layer_norm_epsilon": 9.999999747378752e-06},
     """
     - Q4_K token_embd:1024x8192
     - F32 output_norm:1024 output_norm.bias:1024
@@ -192,24 +133,17 @@ SMOLLM3: Header = (
         "feed_forward_length": 2816,
         "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
     },
-    """
+    f"""
     - Q4_K token_embd:1024x8192
     - F32 output_norm:1024
     0-4 F32 attn_norm:1024 ffn_norm:1024
-    0-4 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
+    0-4 {SMALL_BLOCK}
     """,
 )
 
 SEED_OSS: Header = (
     "seed_oss",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
-    },
+    {**SMALL, "attention.layer_norm_rms_epsilon": 9.999999747378752e-06},
     """
     0-2 F32 attn_q.bias:1024 attn_k.bias:256 attn_v.bias:256 attn_norm:1024 post_attention_norm:1024
     - Q4_K token_embd:1024x8192
@@ -220,91 +154,50 @@ SEED_OSS: Header = (
 
 MAINCODER: Header = (
     "maincoder",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
-    },
-    """
-    - Q4_K token_embd:1024x8192
-    - F32 output_norm:1024
-    0-2 F32 attn_norm:1024 attn_k_norm:64 attn_q_norm:64 ffn_norm:1024
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
-    """,
+    {**SMALL, "attention.layer_norm_rms_epsilon": 9.999999747378752e-06},
+    QWEN3VL[2],
 )
 
 GRANITE: Header = (
     "granite",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "logit_scale": 8.0,
         "residual_scale": 0.2199999988079071,
         "embedding_scale": 12.0,
         "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
     },
-    """
+    f"""
     - Q4_K token_embd:1024x8192
     - F32 output_norm:1024
     0-2 F32 attn_norm:1024 ffn_norm:1024
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
+    0-2 {SMALL_BLOCK}
     """,
 )
 
 GRANITE_VISION: Header = (
     "granite",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "logit_scale": 8.0,
         "residual_scale": 0.2199999988079071,
         "embedding_scale": 12.0,
         "deepstack_mapping": (0, -1, 1),
         "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
     },
-    """
-    - Q4_K token_embd:1024x8192
-    - F32 output_norm:1024
-    0-2 F32 attn_norm:1024 ffn_norm:1024
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
-    """,
+    GRANITE[2],
 )
 
 MINICPM: Header = (
     "minicpm",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
-    },
-    """
-    - Q4_K token_embd:1024x8192
-    - F32 output_norm:1024
-    0-2 F32 attn_norm:1024 ffn_norm:1024
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
-    """,
+    {**SMALL, "attention.layer_norm_rms_epsilon": 9.999999747378752e-06},
+    GRANITE[2],
 )
 
 GEMMA: Header = (
     "gemma",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "attention.key_length": 128,
         "attention.value_length": 128,
         "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
@@ -319,34 +212,18 @@ GEMMA: Header = (
 
 COMMAND_R: Header = (
     "command-r",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "logit_scale": 0.0625,
-        "attention.layer_norm_epsilon": 9.999999747378752e-06,
-    },
-    """
+    {**SMALL, "logit_scale": 0.0625, "attention.layer_norm_epsilon": 9.999999747378752e-06},
+    f"""
     - Q4_K token_embd:1024x8192
     - F32 output_norm:1024
     0-2 F32 attn_norm:1024
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
+    0-2 {SMALL_BLOCK}
     """,
 )
 
 GLM4: Header = (
     "glm4",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "rope.dimension_sections": (8, 12, 12, 0),
-        "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
-    },
+    {**SMALL, "rope.dimension_sections": (8, 12, 12, 0), "attention.layer_norm_rms_epsilon": 9.999999747378752e-06},
     """
     0-2 F32 attn_q.bias:1024 attn_k.bias:256 attn_v.bias:256 attn_norm:1024 post_attention_norm:1024 ffn_norm:1024 post_ffw_norm:1024
     - Q4_K token_embd:1024x8192
@@ -358,19 +235,10 @@ GLM4: Header = (
 MISTRAL3: Header = (
     "mistral3",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "attention.temperature_scale": 0.10000000149011612,
         "rope.scaling.original_context_length": 8192,
         "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
     },
-    """
-    - Q4_K token_embd:1024x8192
-    - F32 output_norm:1024
-    0-2 F32 attn_norm:1024 ffn_norm:1024
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
-    """,
+    GRANITE[2],
 )

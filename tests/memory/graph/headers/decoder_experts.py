@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from tests.memory.graph.headers.compact import Header
+from tests.memory.graph.headers.compact import SMALL, Header
 
 MIXTRAL: Header = (
     "llama",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "expert_count": 8,
         "expert_used_count": 2,
         "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
@@ -28,11 +24,7 @@ MIXTRAL: Header = (
 PHIMOE: Header = (
     "phimoe",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "expert_count": 8,
         "expert_used_count": 2,
         "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
@@ -49,11 +41,7 @@ PHIMOE: Header = (
 QWEN2MOE: Header = (
     "qwen2moe",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "expert_count": 8,
         "expert_used_count": 2,
         "expert_feed_forward_length": 704,
@@ -74,11 +62,7 @@ QWEN2MOE: Header = (
 DBRX: Header = (
     "dbrx",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "expert_count": 8,
         "expert_used_count": 2,
         "attention.clamp_kqv": 8.0,
@@ -96,11 +80,8 @@ DBRX: Header = (
 OLMOE: Header = (
     "olmoe",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
+        **SMALL,
         "attention.head_count_kv": 16,
-        "feed_forward_length": 2816,
         "expert_count": 8,
         "expert_used_count": 2,
         "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
@@ -118,11 +99,8 @@ OLMOE: Header = (
 OLMOE_FUSED: Header = (
     "olmoe",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
+        **SMALL,
         "attention.head_count_kv": 16,
-        "feed_forward_length": 2816,
         "expert_count": 8,
         "expert_used_count": 2,
         "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
@@ -139,11 +117,7 @@ OLMOE_FUSED: Header = (
 ARCTIC: Header = (
     "arctic",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "expert_count": 8,
         "expert_used_count": 2,
         "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
@@ -160,11 +134,7 @@ ARCTIC: Header = (
 GROVEMOE: Header = (
     "grovemoe",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "expert_count": 16,
         "expert_used_count": 4,
         "expert_group_scale": 0.05000000074505806,
@@ -186,11 +156,7 @@ GROVEMOE: Header = (
 MINIMAX_M2: Header = (
     "minimax-m2",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "expert_count": 8,
         "expert_used_count": 2,
         "expert_gating_func": 2,
@@ -210,11 +176,7 @@ MINIMAX_M2: Header = (
 GRANITEMOE: Header = (
     "granitemoe",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "expert_count": 8,
         "expert_used_count": 2,
         "logit_scale": 8.0,
@@ -234,11 +196,7 @@ GRANITEMOE: Header = (
 ERNIE: Header = (
     "ernie4_5-moe",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "expert_count": 8,
         "expert_used_count": 2,
         "interleave_moe_layer_step": 1,
@@ -261,11 +219,7 @@ ERNIE: Header = (
 HUNYUAN: Header = (
     "hunyuan-moe",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "expert_count": 8,
         "expert_used_count": 2,
         "expert_feed_forward_length": 768,
@@ -284,11 +238,7 @@ HUNYUAN: Header = (
 GLM4MOE: Header = (
     "glm4moe",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "expert_count": 8,
         "expert_used_count": 2,
         "expert_weights_norm": True,
@@ -310,11 +260,7 @@ GLM4MOE: Header = (
 BAILINGMOE2: Header = (
     "bailingmoe2",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "expert_count": 32,
         "expert_used_count": 4,
         "expert_group_count": 8,
@@ -340,11 +286,7 @@ BAILINGMOE2: Header = (
 GROK: Header = (
     "grok",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "expert_count": 8,
         "expert_used_count": 2,
         "expert_feed_forward_length": 1408,

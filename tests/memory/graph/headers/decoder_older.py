@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from tests.memory.graph.headers.compact import Header
+from tests.memory.graph.headers.compact import SMALL, SMALL_BLOCK, Header
 
 PHI2: Header = (
     "phi2",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_epsilon": 9.999999747378752e-06,
-    },
+    {**SMALL, "attention.layer_norm_epsilon": 9.999999747378752e-06},
     """
     - Q4_K token_embd:1024x8192
     - F32 output_norm:1024 output_norm.bias:1024 output.bias:8192
@@ -25,14 +18,7 @@ PHI2: Header = (
 
 FALCON: Header = (
     "falcon",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_epsilon": 9.999999747378752e-06,
-    },
+    {**SMALL, "attention.layer_norm_epsilon": 9.999999747378752e-06},
     """
     0-2 F32 attn_norm_2:1024 attn_norm_2.bias:1024 attn_norm:1024 attn_norm.bias:1024
     - Q4_K token_embd:1024x8192
@@ -44,11 +30,7 @@ FALCON: Header = (
 MPT: Header = (
     "mpt",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
+        **SMALL,
         "attention.clamp_kqv": 8.0,
         "attention.max_alibi_bias": 8.0,
         "attention.layer_norm_epsilon": 9.999999747378752e-06,
@@ -63,14 +45,7 @@ MPT: Header = (
 
 GPT2: Header = (
     "gpt2",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 16,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_epsilon": 9.999999747378752e-06,
-    },
+    {**SMALL, "attention.head_count_kv": 16, "attention.layer_norm_epsilon": 9.999999747378752e-06},
     """
     - Q4_K token_embd:1024x8192 position_embd:1024x32768
     - F32 output_norm:1024 output_norm.bias:1024
@@ -83,11 +58,8 @@ GPT2: Header = (
 GPTNEOX: Header = (
     "gptneox",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
+        **SMALL,
         "attention.head_count_kv": 16,
-        "feed_forward_length": 2816,
         "use_parallel_residual": True,
         "attention.layer_norm_epsilon": 9.999999747378752e-06,
     },
@@ -104,34 +76,17 @@ GPTNEOX: Header = (
 GPTNEOX_IN_ORDER: Header = (
     "gptneox",
     {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
+        **SMALL,
         "attention.head_count_kv": 16,
-        "feed_forward_length": 2816,
         "use_parallel_residual": False,
         "attention.layer_norm_epsilon": 9.999999747378752e-06,
     },
-    """
-    - Q4_K token_embd:1024x8192
-    - F32 output_norm:1024 output_norm.bias:1024
-    - Q6_K output:1024x8192
-    0-2 F32 attn_norm:1024 attn_norm.bias:1024 attn_qkv.bias:3072 attn_output.bias:1024 ffn_norm:1024 ffn_norm.bias:1024
-    0-2 F32 ffn_down.bias:1024 ffn_up.bias:2816
-    0-2 Q4_K attn_qkv:1024x3072 attn_output:1024x1024 ffn_down:2816x1024 ffn_up:1024x2816
-    """,
+    GPTNEOX[2],
 )
 
 BAICHUAN: Header = (
     "baichuan",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 16,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
-    },
+    {**SMALL, "attention.head_count_kv": 16, "attention.layer_norm_rms_epsilon": 9.999999747378752e-06},
     """
     - Q4_K token_embd:1024x8192
     - F32 output_norm:1024
@@ -144,14 +99,7 @@ BAICHUAN: Header = (
 
 STARCODER2: Header = (
     "starcoder2",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_epsilon": 9.999999747378752e-06,
-    },
+    {**SMALL, "attention.layer_norm_epsilon": 9.999999747378752e-06},
     """
     0-2 F32 attn_q.bias:1024 attn_k.bias:256 attn_v.bias:256 ffn_down.bias:1024 ffn_up.bias:2816 attn_norm:1024 attn_norm.bias:1024
     0-2 F32 attn_output.bias:1024 ffn_norm:1024 ffn_norm.bias:1024
@@ -163,32 +111,18 @@ STARCODER2: Header = (
 
 REFACT: Header = (
     "refact",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
-    },
-    """
+    {**SMALL, "attention.layer_norm_rms_epsilon": 9.999999747378752e-06},
+    f"""
     - Q4_K token_embd:1024x8192
     - F32 output_norm:1024
     0-2 F32 attn_norm:1024 ffn_norm:1024
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
+    0-2 {SMALL_BLOCK}
     """,
 )
 
 BLOOM: Header = (
     "bloom",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 16,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_epsilon": 9.999999747378752e-06,
-    },
+    {**SMALL, "attention.head_count_kv": 16, "attention.layer_norm_epsilon": 9.999999747378752e-06},
     """
     - Q4_K token_embd:1024x8192
     - F32 token_embd_norm:1024 token_embd_norm.bias:1024 output_norm:1024 output_norm.bias:1024
@@ -200,75 +134,46 @@ BLOOM: Header = (
 
 STABLELM: Header = (
     "stablelm",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_epsilon": 9.999999747378752e-06,
-    },
-    """
+    {**SMALL, "attention.layer_norm_epsilon": 9.999999747378752e-06},
+    f"""
     0-2 F32 ffn_norm:1024 ffn_norm.bias:1024 attn_norm:1024 attn_norm.bias:1024
     - Q4_K token_embd:1024x8192
     - F32 output_norm.bias:1024 output_norm:1024
     - Q6_K output:1024x8192
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
+    0-2 {SMALL_BLOCK}
     """,
 )
 
 STABLELM2: Header = (
     "stablelm",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_epsilon": 9.999999747378752e-06,
-    },
-    """
+    {**SMALL, "attention.layer_norm_epsilon": 9.999999747378752e-06},
+    f"""
     0-2 F32 attn_q_norm:64x16 attn_k_norm:64x4 attn_norm:1024 attn_norm.bias:1024
     - Q4_K token_embd:1024x8192
     - F32 output_norm.bias:1024 output_norm:1024
     - Q6_K output:1024x8192
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
+    0-2 {SMALL_BLOCK}
     """,
 )
 
 PLAMO: Header = (
     "plamo",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
-    },
-    """
+    {**SMALL, "attention.layer_norm_rms_epsilon": 9.999999747378752e-06},
+    f"""
     - Q4_K token_embd:1024x8192
     - F32 output_norm:1024
     - Q6_K output:1024x8192
     0-2 F32 attn_norm:1024
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
+    0-2 {SMALL_BLOCK}
     """,
 )
 
 OLMO: Header = (
     "olmo",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "attention.clamp_kqv": 8.0,
-        "attention.layer_norm_epsilon": 9.999999747378752e-06,
-    },
-    """
+    {**SMALL, "attention.clamp_kqv": 8.0, "attention.layer_norm_epsilon": 9.999999747378752e-06},
+    f"""
     - Q4_K token_embd:1024x8192
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
+    0-2 {SMALL_BLOCK}
     """,
 )
 
@@ -298,14 +203,7 @@ OPENELM: Header = (
 
 CHATGLM: Header = (
     "chatglm",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
-    },
+    {**SMALL, "attention.layer_norm_rms_epsilon": 9.999999747378752e-06},
     """
     0-2 Q4_K attn_qkv:1024x1536 attn_output:1024x1024 ffn_up:1024x5632 ffn_down:2816x1024
     0-2 F32 attn_qkv.bias:1536 attn_norm:1024 ffn_norm:1024
@@ -316,52 +214,24 @@ CHATGLM: Header = (
 
 CHAMELEON: Header = (
     "chameleon",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "swin_norm": False,
-        "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
-    },
-    """
+    {**SMALL, "swin_norm": False, "attention.layer_norm_rms_epsilon": 9.999999747378752e-06},
+    f"""
     - Q4_K token_embd:1024x16384
     - F32 output_norm:1024
     0-2 F32 attn_norm:1024 attn_q_norm:64x16 attn_k_norm:64x4 ffn_norm:1024
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
+    0-2 {SMALL_BLOCK}
     """,
 )
 
 CHAMELEON_SWIN: Header = (
     "chameleon",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 4,
-        "feed_forward_length": 2816,
-        "swin_norm": True,
-        "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
-    },
-    """
-    - Q4_K token_embd:1024x16384
-    - F32 output_norm:1024
-    0-2 F32 attn_norm:1024 attn_q_norm:64x16 attn_k_norm:64x4 ffn_norm:1024
-    0-2 Q4_K attn_q:1024x1024 attn_k:1024x256 attn_v:1024x256 attn_output:1024x1024 ffn_gate:1024x2816 ffn_down:2816x1024 ffn_up:1024x2816
-    """,
+    {**SMALL, "swin_norm": True, "attention.layer_norm_rms_epsilon": 9.999999747378752e-06},
+    CHAMELEON[2],
 )
 
 COGVLM: Header = (
     "cogvlm",
-    {
-        "block_count": 3,
-        "embedding_length": 1024,
-        "attention.head_count": 16,
-        "attention.head_count_kv": 16,
-        "feed_forward_length": 2816,
-        "attention.layer_norm_rms_epsilon": 9.999999747378752e-06,
-    },
+    {**SMALL, "attention.head_count_kv": 16, "attention.layer_norm_rms_epsilon": 9.999999747378752e-06},
     """
     - Q4_K token_embd:1024x8192
     - F32 output_norm:1024

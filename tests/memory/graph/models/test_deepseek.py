@@ -5,10 +5,6 @@ from __future__ import annotations
 import pytest
 
 from generator.memory.architectures import layers_of
-from generator.memory.backends import RPC
-from generator.memory.context import context_of
-from generator.memory.graph.buffers import Engine, draft_buffers
-from generator.memory.placement import place
 from generator.memory.plan import make_plan
 from generator.memory.settings import parse_flags
 from tests.memory.graph.headers.compact import Header, model_of
@@ -83,13 +79,10 @@ def test_buffers_are_those_the_engine_says(header: Header, flags: str, device: i
 )
 def test_a_draft_head_has_buffers_of_its_own(flags: str, buffers: tuple[int, int], draft: tuple[int, int]) -> None:
     """The model's own then restores and keeps states for each token that a draft may be taken back by."""
-    model, settings = model_of(DEEPSEEK4), parse_flags(flags, "llama-server")
-    plan = make_plan(model, settings, build="v0.5.0")
+    plan = make_plan(model_of(DEEPSEEK4), parse_flags(flags, "llama-server"), build="v0.5.0")
     assert (plan.gpus[0].compute, plan.host.compute) == buffers
-    layers, context = layers_of(model, "v0.5.0"), context_of(model, settings)
-    placement = place(model, settings, 1, draft_head=True, backend=RPC)
-    peaks = draft_buffers(model, layers, context, settings, placement, Engine("v0.5.0", RPC, 1), flash=settings.flash_attn == "on")
-    assert tuple(peak.size for peak in peaks) == draft
+    assert plan.draft is not None
+    assert tuple(int(buffer.size) for buffer in plan.draft.buffers) == draft
 
 
 def test_a_draft_head_of_compressed_caches_keeps_keys_and_values_of_a_window() -> None:
