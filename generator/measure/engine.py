@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import re
+import selectors
 import shutil
 import signal
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
@@ -33,6 +34,9 @@ STARTING = 20.0
 
 NO_REPACK = "--no-repack"
 """A card's host buffers leave weights as they are; without them the engine repacks what the CPU computes, and prints it nowhere."""
+
+MOST_SAID = 16 * 2**20
+"""Bytes that an answer may have; some hundred are usual, and megabytes where a program warns a lot."""
 
 TRIES = 3
 
@@ -87,29 +91,27 @@ class Engine:
 
     def ask(self, model: Path, flags: Sequence[str]) -> str:
         """Give what llama-fit-params prints of a model under some flags. Raises EngineError."""
-        command = [str(self.fit_params), "-m", str(model), "-fitp", "on", *flags]
-        ended = self._run(command)
+        ended, command = self._run(self.question(model, flags)), self.question(Path(model.name), flags)
         if ended.returncode:
             reason = f"was ended by signal {-ended.returncode}" if ended.returncode < 0 else f"ended with code {ended.returncode}"
             raise EngineError(f"it {reason}", command=command, said=ended.stderr or ended.stdout)
         return ended.stdout
 
+    def question(self, model: Path, flags: Sequence[str]) -> list[str]:
+        """Give the command that asks."""
+        return [str(self.fit_params), "-m", str(model), "-fitp", "on", *flags]
+
     def _run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        process = _started(command, said=True)
         try:
-            return subprocess.run(  # noqa: S603  no shell, and a program the user named
-                command,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                check=False,
-                text=True,
-                errors="replace",
-                timeout=self.patience,
-                env=_environment(),
-            )
+            out, err = (said.decode(errors="replace") for said in _said(process, self.patience))
         except subprocess.TimeoutExpired as error:
             raise EngineError(f"it gave no answer within {self.patience:g} seconds", command=command) from error
-        except OSError as error:
-            raise EngineError(f"it cannot be run: {error.strerror}", command=command, remedy="is it a program for this machine?") from error
+        except _TooMuch as error:
+            raise EngineError(f"it says more than {MOST_SAID // 2**20} MiB, which is no answer", command=command) from error
+        finally:
+            _end_all(process)
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def find_engine(given: str | None, build: str, *, patience: float = PATIENCE) -> Engine:
@@ -127,6 +129,45 @@ def find_engine(given: str | None, build: str, *, patience: float = PATIENCE) ->
     if not program.is_file() or program.name != FIT_PARAMS or not os.access(program, os.X_OK):
         raise EngineNotFound(FIT_PARAMS, given, build)
     return Engine(program.absolute(), patience)
+
+
+class _TooMuch(Exception):
+    """A program that does not stop talking."""
+
+
+def _said(process: subprocess.Popen[bytes], patience: float) -> tuple[bytes, bytes]:
+    """Give what a program says until it ends, on either stream. Raises TimeoutExpired, and _TooMuch before memory is at stake."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    give_up = monotonic() + patience
+    out, err = bytearray(), bytearray()
+    with selectors.DefaultSelector() as open_streams:
+        open_streams.register(process.stdout, selectors.EVENT_READ, out)
+        open_streams.register(process.stderr, selectors.EVENT_READ, err)
+        while open_streams.get_map():
+            left = give_up - monotonic()
+            if left <= 0:
+                raise subprocess.TimeoutExpired(process.args, patience)
+            for stream, _ in open_streams.select(left):
+                piece = os.read(stream.fd, 65536)
+                stream.data.extend(piece)
+                if not piece:
+                    open_streams.unregister(stream.fileobj)
+                if len(stream.data) > MOST_SAID:
+                    raise _TooMuch
+    process.wait(max(give_up - monotonic(), 0))
+    return bytes(out), bytes(err)
+
+
+def _end_all(process: subprocess.Popen[bytes]) -> None:
+    """End a program that has not ended, and all that it started, which are in a session of their own."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
 
 
 def _environment() -> Mapping[str, str]:
@@ -183,10 +224,12 @@ def _serving(engine: Engine) -> Iterator[str]:
     raise EngineError(f"it serves at none of {TRIES} ports tried", command=command)
 
 
-def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
+def _started(command: Sequence[str], *, said: bool = False) -> subprocess.Popen[bytes]:
+    """Start a program, in a session of its own where what it says is read. Raises EngineError."""
+    stream = subprocess.PIPE if said else subprocess.DEVNULL
     try:
-        return subprocess.Popen(  # noqa: S603  no shell, and a program beside the one the user named
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=_environment()
+        return subprocess.Popen(  # noqa: S603  no shell, and a program the user named, or one beside it
+            command, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=_environment(), start_new_session=said
         )
     except OSError as error:
         raise EngineError(f"it cannot be run: {error.strerror}", command=command, remedy="is it a program for this machine?") from error
@@ -212,8 +255,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def ended_by_sigterm() -> Iterator[None]:
-    """Make SIGTERM an exception while the block runs, so that what was started or made is tidied up; only a main thread can."""
+def ended_by_signals() -> Iterator[None]:
+    """Make SIGTERM and a closed terminal's SIGHUP an exception while the block runs, so that what was started or made is tidied up.
+
+    Only a main thread can. A signal that is ignored, as SIGHUP is under nohup, stays so.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -221,8 +267,12 @@ def ended_by_sigterm() -> Iterator[None]:
     def stop(_number: int, _frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, stop)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
+        for number, handler in before.items():
+            if handler != signal.SIG_IGN:
+                signal.signal(number, stop)
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

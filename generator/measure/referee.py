@@ -15,7 +15,7 @@ from pathlib import Path
 from generator.catalog import Catalog
 from generator.errors import InputError
 from generator.facts import Fact, Lock, Source
-from generator.measure.engine import Engine, Version, ended_by_sigterm, one_device
+from generator.measure.engine import Engine, Version, ended_by_signals, one_device
 from generator.measure.errors import EngineError
 from generator.measure.fit_output import HOST, NoAnswer, Reading, readings_of
 from generator.measure.heads import HUB, Head, head_of_file, head_of_lock, heads_of_hub, sparse_files
@@ -108,20 +108,21 @@ def measure(catalog: Catalog, model: str, card: str, engine: Engine, *, header: 
     """
     recipe = catalog.recipe(model, card)
     rungs = rungs_of(recipe)
-    version = engine.version()
     heads = _heads(catalog, recipe, header)
-    with ended_by_sigterm(), sparse_files(heads) as path, one_device(engine, recipe.build) as device:
-        ours = model_of(path)
-        if ours.architecture != catalog.model(model).architecture:
-            raise InputError(
-                f"the header is of architecture '{ours.architecture}', the model's is '{catalog.model(model).architecture}'",
-                where=header or "",
-                remedy=f"give the header of {catalog.model(model).quant(recipe.quant).file}",
-            )
-        backend = backend_named(device.name)
-        build = version.rules or recipe.build
-        plans = [make_plan(ours, rung.settings, gpus=1, build=build, backend=backend) for rung in rungs]
-        answers = tuple(Answer(rung, _asked(engine, path, rung, device.flags, device.name)) for rung in rungs)
+    with ended_by_signals():
+        version = engine.version()
+        with sparse_files(heads) as path, one_device(engine, recipe.build) as device:
+            ours = model_of(path)
+            if ours.architecture != catalog.model(model).architecture:
+                raise InputError(
+                    f"the header is of architecture '{ours.architecture}', the model's is '{catalog.model(model).architecture}'",
+                    where=header or "",
+                    remedy=f"give the header of {catalog.model(model).quant(recipe.quant).file}",
+                )
+            backend = backend_named(device.name)
+            build = version.rules or recipe.build
+            plans = [make_plan(ours, rung.settings, gpus=1, build=build, backend=backend) for rung in rungs]
+            answers = tuple(Answer(rung, _asked(engine, path, rung, device.flags, device.name)) for rung in rungs)
     checks = tuple(check for answer, plan in zip(answers, plans, strict=True) for check in checked(answer, plan))
     return Verdict(
         model=model,
@@ -159,7 +160,7 @@ def backend_named(device: str) -> str:
 def _asked(engine: Engine, path: Path, rung: Rung, device_flags: Sequence[str], device: str) -> Mapping[str, Reading]:
     flags = (*device_flags, *rung.flags)
     text = engine.ask(path, flags)
-    command = [str(engine.fit_params), "-m", str(path), "-fitp", "on", *flags]
+    command = engine.question(Path(path.name), flags)
     try:
         readings = {reading.device: reading for reading in readings_of(text)}
     except NoAnswer as error:

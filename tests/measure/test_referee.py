@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -167,7 +168,34 @@ def test_a_program_that_cannot_be_run_is_an_error(tmp_path: Path) -> None:
         Engine(program).version()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def program(folder: Path, script: str) -> Engine:
+    path = folder / "llama-fit-params"
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return Engine(path, patience=0.5)
+
+
+def test_what_a_program_started_ends_with_it_when_it_takes_too_long(tmp_path: Path) -> None:
+    engine = program(tmp_path, f"(sleep 1; touch {tmp_path}/outlived) &\nwait")
+    with pytest.raises(EngineError, match=r"no answer within 0\.5 seconds"):
+        engine.version()
+    time.sleep(1)
+    assert not (tmp_path / "outlived").exists()
+
+
+def test_a_program_that_does_not_stop_talking_is_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("generator.measure.engine.MOST_SAID", 2**20)
+    with pytest.raises(EngineError, match="it says more than 1 MiB, which is no answer"):
+        replace(program(tmp_path, "exec yes"), patience=30).version()
+
+
+def test_an_error_shows_a_command_that_can_be_tried(tmp_path: Path) -> None:
+    with pytest.raises(EngineError) as caught:
+        program(tmp_path, "exit 3").ask(Path("/gone/model.gguf"), ["-c", "8"])
+    assert caught.value.remedy == f"try it by hand: {tmp_path}/llama-fit-params -m model.gguf -fitp on -c 8"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_killed_midway_it_writes_no_lock_and_ends_its_server(root: Path, engine: FakeEngine, number: signal.Signals) -> None:
     engine.mode("wait")
     command = [sys.executable, "-m", "generator.cli", "measure", *PAIR, "--engine", str(engine.folder)]
