@@ -451,6 +451,7 @@ def test_nothing_is_said_of_fitting_where_the_engine_would_not(flags: list[str],
         (["nothing.gguf"], "there is no such file", "hf://"),
         (["-m", "nothing.gguf", "-ngl", "99"], "there is no such file", "hf://"),
         ([str(ROOT / "tests")], "this is a directory", "hf://"),
+        (["/usr"], "this is a directory", "hf://"),  # one slash, and no recipe without a model
         ([str(ROOT / "README.md")], "no GGUF file", ".gguf"),
         ([DENSE, "-ngl", "many"], "-ngl does not take 'many'", "whole number"),
         ([DENSE, "-nglx", "99"], "no flag '-nglx'", "-ngl"),

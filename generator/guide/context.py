@@ -333,6 +333,7 @@ def _referee(sources: Sources, marks: Marks) -> dict[str, object] | None:
         "day": marks.day("measured.ladder"),
         "pinned": build == sources.engine.build,
         "posed": sources.facts["measured.posed"].value is True,
+        "written": str(sources.facts["measured.header"].value).startswith("written"),
         "differs": int(marks.book["referee.difference"]) > 0,
     }
 

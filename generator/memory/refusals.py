@@ -64,14 +64,16 @@ def refuse_cache(layers: Layers, settings: Settings, context: Context, backend: 
 
 def _experts(model: Model) -> None:
     """Refuse a header whose routers would choose no expert, or more than there are."""
-    count = int(model.number("expert_count", 0))
-    if not count or (count == 1 and model.architecture in EXPERTS_OF_ONE):
+    count, used = int(model.number("expert_count", 0)), int(model.number("expert_used_count", 0))
+    if not count and model.has("expert_count") and model.experts():
+        raise InputError("the header states that there are no experts, and has tensors of some", remedy="the engine loads no such file")
+    if (not count and not used) or (count == 1 and model.architecture in EXPERTS_OF_ONE):
         return
-    used = int(model.number("expert_used_count", 0))
     if not 0 < used <= count:
+        wanted = f"1 to {count}" if count else "left out"
         raise InputError(
             f"the header states that {used} of {count} experts are used for a token",
-            remedy=f"the engine loads no such file: '{model.architecture}.expert_used_count' should be 1 to {count}",
+            remedy=f"the engine loads no such file: '{model.architecture}.expert_used_count' should be {wanted}",
         )
 
 

@@ -101,7 +101,7 @@ def _recipe_named(source: str | None) -> tuple[str, str] | None:
     if source is None or is_file(source) or source.count("/") != 1 or source.endswith((".gguf", ".head")) or ":" in source:
         return None
     model, _, card = source.partition("/")
-    return model, card
+    return (model, card) if model and card else None
 
 
 def _of_recipe(

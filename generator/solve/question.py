@@ -106,7 +106,7 @@ def _lengths(models: list[Model], n_ctx: int | None) -> tuple[int, ...]:
         raise InputError(
             f"a context of {n_ctx} is not among the 1 to {trained} tokens the model was trained for",
             where="--ctx",
-            remedy=f"give {trained} or less",
+            remedy=f"give 1 to {trained}",
         )
     return contexts(trained)
 

@@ -38,7 +38,7 @@ def answer_as_text(answer: Answer) -> Iterator[str]:
     else:
         yield command(space, answer.choice)
         yield ""
-        yield from _memory(space, answer.choice, answer.needs)
+        yield from _memory(space, answer.choice, answer.needs, recipe=question.recipe is not None)
         yield from _why(answer)
         yield ""
         yield from _beside(answer, answer.choice)
@@ -63,9 +63,9 @@ def _ground(question: Question) -> str:
     return f"under the settings and budget of its recipe, policy '{question.space.policy}'{fallbacks}{ram}"
 
 
-def _memory(space: Space, point: Point, needs: Sequence[Need]) -> Iterator[str]:
+def _memory(space: Space, point: Point, needs: Sequence[Need], *, recipe: bool) -> Iterator[str]:
     own, budget = needs[0], space.budget
-    buffers = f"{_size(own.compute)} of compute buffer" if not own.without_graph else "a compute buffer not derived for this architecture"
+    buffers = f"{_size(own.compute)} of compute buffer" if not own.without_graph else "a compute buffer not derived from this header"
     inside = "inside" if own.compute <= budget.reserve else "more than"
     yield f"card   {_size(own.held)} of weights, caches and state; {buffers}, {inside} the reserve of {_size(budget.reserve)}"
     yield f"       {_size(space.slack(own))} to spare of {_size(budget.usable)} usable"
@@ -73,7 +73,9 @@ def _memory(space: Space, point: Point, needs: Sequence[Need]) -> Iterator[str]:
         yield f"       {_size(space.slack(need))} to spare with '{need.name}'"
     of_ram = f", of {_size(budget.ram)}" if budget.ram is not None else ""
     host = max(map(space.host, needs))
-    yield f"host   {_size(host)}, {_size(budget.beside)} of it for the prompt cache and what the recipe leaves to the system{of_ram}"
+    system = " and what the recipe leaves to the system" if recipe else ""
+    beside = f", up to {_size(budget.beside)} of it for the prompt cache{system}" if budget.beside else ""
+    yield f"host   {_size(host)}{beside}{of_ram}"
     host_read, card_read = space.reads(point)
     yield f"reads  {_size(host_read)} from the host and {_size(card_read)} from the card for a token, with an empty cache"
 

@@ -73,8 +73,13 @@ def test_a_cache_of_k_alone_takes_one_type() -> None:
 LENGTHS = {"attention.key_length": 576, "attention.value_length": 512, "attention.key_length_mla": 192, "attention.value_length_mla": 128}
 
 
-@pytest.mark.parametrize(("used", "count"), [(0, 8), (9, 8), (None, 8)])
-def test_routers_choose_one_expert_or_more_and_no_more_than_there_are(used: int | None, count: int) -> None:
-    with pytest.raises(InputError, match=rf"{used or 0} of {count} experts are used for a token") as caught:
+@pytest.mark.parametrize(("used", "count"), [(0, 8), (9, 8), (None, 8), (2, None)])
+def test_routers_choose_one_expert_or_more_and_no_more_than_there_are(used: int | None, count: int | None) -> None:
+    with pytest.raises(InputError, match=rf"{used or 0} of {count or 0} experts are used for a token") as caught:
         refuse(hybrid(expert_used_count=used, expert_count=count), parse_flags("", "llama-server"))
-    assert "'qwen35moe.expert_used_count' should be 1 to 8" in caught.value.remedy
+    assert f"'qwen35moe.expert_used_count' should be {'1 to 8' if count else 'left out'}" in caught.value.remedy
+
+
+def test_tensors_of_experts_need_experts() -> None:
+    with pytest.raises(InputError, match="there are no experts, and has tensors of some"):
+        refuse(hybrid(expert_count=0, expert_used_count=0), parse_flags("", "llama-server"))

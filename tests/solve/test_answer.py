@@ -152,6 +152,13 @@ def test_a_dense_model_is_offloaded_by_layers(capsys: pytest.CaptureFixture[str]
     assert "n_cpu_moe" not in rows["choice"]["settings"]
 
 
+def test_without_a_recipe_nothing_is_said_of_one(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, DENSE, "rtx-5070", "--ctx", "4096")
+    assert ", up to 8.000 GiB of it for the prompt cache\n" in out
+    _, out, _ = run(capsys, *PAIR, "--ctx", "65536")
+    assert ", up to 6.000 GiB of it for the prompt cache and what the recipe leaves to the system\n" in out
+
+
 def test_host_memory_binds_where_it_is_given(capsys: pytest.CaptureFixture[str]) -> None:
     free, bound = (as_json(capsys, EXPERTS, "rtx-5070", *ram, "--goal", "longest-context") for ram in ([], ["--ram", "20GiB"]))
     assert max(each["host"] for each in bound["choice"]["runs"]) <= 20 * 2**30 < max(each["host"] for each in free["choice"]["runs"])
