@@ -99,17 +99,41 @@ def compute_buffers(
     model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, *, flash: bool
 ) -> list[Peak]:
     """Give the peak of each device's compute buffer, in the order of devices, the host's last. Raises UnknownGraphError."""
-    builder = _builder(model, layers, context, settings, placement, engine, flash=flash)
-    GRAPHS.get(model.architecture, decoder)(builder)
+    batch = batch_of(context, settings, layers, engine, flash=flash)
+    builder = _made(model, layers, context, settings, placement, engine, batch)
     peaks = _peaks(builder, settings, placement, engine)
     if not _reserves_for_one_sequence(model, context, engine):
         return peaks
-    alone = _builder(model, layers, context, settings, placement, engine, flash=flash, alone=True)
-    GRAPHS[model.architecture](alone)
+    batch = batch_of(context, settings, layers, engine, flash=flash, alone=True)
+    alone = _made(model, layers, context, settings, placement, engine, batch)
     if settings.program in MEASURING:
         return peaks
     again = _peaks(alone, settings, placement, engine)
     return [max(pair, key=lambda peak: int(peak.size)) for pair in zip(peaks, again, strict=True)]
+
+
+def _made(
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, batch: Batch
+) -> Builder:
+    """Give the graph of a batch."""
+    builder = _builder(model, layers, context, settings, placement, engine, batch)
+    GRAPHS.get(model.architecture, decoder)(builder)
+    return builder
+
+
+def flash_stays(model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine) -> bool:
+    """Tell whether every layer's flash attention is computed on the layer's own device, without which -fa auto comes to off.
+
+    The engine looks at a graph of one token a sequence; overrides and -nkvo can draw attention to the host. Raises UnknownGraphError.
+    Source: src/llama-context.cpp, `resolve_fused_ops`.
+    """
+    whole = batch_of(context, settings, layers, engine, flash=True)
+    batch = replace(whole, tokens=whole.sequences, outputs=whole.sequences)
+    builder = _made(model, layers, context, settings, placement, engine, batch)
+    planned = schedule(builder.leafs, builder.nodes, _devices(settings, placement, engine))
+    attending = {node.name: node.device for node in planned.nodes if node.op == "FLASH_ATTN_EXT"}
+    layer_devices = {f"fattn-{il}": _index(device, engine.gpus) for il, device in enumerate(placement.layer_devices)}
+    return all(layer_devices.get(name, device) == device for name, device in attending.items())
 
 
 def _reserves_for_one_sequence(model: Model, context: Context, engine: Engine) -> bool:
@@ -130,17 +154,22 @@ def draft_buffers(
     alone = replace(layers, caches=layers.draft, states=(), rolls_back=False)
     asked = replace(settings, program="llama-server", embedding=False, spec_type=())
     asked = replace(asked, type_k=settings.type_k_draft, type_v=settings.type_v_draft)
-    builder = _builder(model, alone, context, asked, placement, engine, flash=flash)
+    batch = batch_of(context, asked, alone, engine, flash=flash)
+    builder = _builder(model, alone, context, asked, placement, engine, batch)
     DRAFTS.get(model.architecture, drafts.draft)(builder)
     return _peaks(builder, asked, placement, engine)
 
 
-def _peaks(builder: Builder, settings: Settings, placement: Placement, engine: Engine) -> list[Peak]:
+def _devices(settings: Settings, placement: Placement, engine: Engine) -> Devices:
     gpus, backend = engine.gpus, engine.backend
     offloads = settings.op_offload and backend not in backends.TAKES_NOTHING_OVER
     copies = COPIES if works_as_pipeline(settings, placement) else 1
-    devices = Devices(gpus, offloads, copies, support.computes(backend, gpus, engine.build, unknown_operations(backend, engine.build)))
-    planned = schedule(builder.leafs, builder.nodes, devices)
+    return Devices(gpus, offloads, copies, support.computes(backend, gpus, engine.build, unknown_operations(backend, engine.build)))
+
+
+def _peaks(builder: Builder, settings: Settings, placement: Placement, engine: Engine) -> list[Peak]:
+    gpus, backend = engine.gpus, engine.backend
+    planned = schedule(builder.leafs, builder.nodes, _devices(settings, placement, engine))
     alignment = HOST_ALIGNMENT if backend == backends.RPC else ALIGNMENT  # of the far side: a device is the host there
     return allocate(planned.leafs, planned.nodes, [*(alignment,) * gpus, HOST_ALIGNMENT], support.allocated(backend))
 
@@ -156,15 +185,7 @@ def works_as_pipeline(settings: Settings, placement: Placement) -> bool:
 
 
 def _builder(
-    model: Model,
-    layers: Layers,
-    context: Context,
-    settings: Settings,
-    placement: Placement,
-    engine: Engine,
-    *,
-    flash: bool,
-    alone: bool = False,
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, batch: Batch
 ) -> Builder:
     gpus = engine.gpus
     places = [(placed.tensor.name, _index(placed.device, gpus)) for placed in placement.tensors]
@@ -174,7 +195,6 @@ def _builder(
     def layer_device(il: int) -> int:
         return _index(placement.layer_devices[il], gpus) if settings.kv_offload else gpus
 
-    batch = batch_of(context, settings, layers, engine, flash=flash, alone=alone)
     made = [cache_view(model, cache, context, settings) for cache in layers.caches]
     views = {block: view for cache, view in zip(layers.caches, made, strict=True) for block in cache.blocks}
     builder = Builder(model, batch, views, where.get, layer_device, lambda il: _index(placement.layer_devices[il], gpus))
