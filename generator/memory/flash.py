@@ -27,12 +27,15 @@ def settled(model: Model, settings: Settings) -> Settings:
     return replace(settings, flash_attn="off") if model.architecture in INCAPABLE else settings
 
 
+def leaves_a_choice(settings: Settings) -> bool:
+    """Tell whether flash attention is the engine's to choose; a quantised V needs it (`llama_init_from_model`)."""
+    return settings.flash_attn == "auto" and block(settings.type_v)[0] == 1
+
+
 def is_on(model: Model, layers: Layers, settings: Settings, placement: Placement, backend: str, build: str | None) -> bool:
-    """Tell whether a run attends with flash attention; a quantised V leaves no choice (`llama_init_from_model`)."""
-    if settings.flash_attn != "auto":
-        return settings.flash_attn == "on"
-    if block(settings.type_v)[0] > 1:
-        return True
+    """Tell whether a run attends with flash attention, by what the devices of its layers compute."""
+    if not leaves_a_choice(settings):
+        return settings.flash_attn != "off"
     windowed = windowed_blocks(model)
     blocks = [il for il in layers.attention.blocks if placement.layer_devices[il] != HOST]
     return all(_attends(model, il, settings, (backend, build), windowed=il in windowed) for il in blocks)

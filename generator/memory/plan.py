@@ -11,9 +11,9 @@ from generator.memory.architectures import layers_of
 from generator.memory.backends import backend_of
 from generator.memory.compute import declared_reserve
 from generator.memory.context import Context, context_of
-from generator.memory.flash import is_on, settled
+from generator.memory.flash import is_on, leaves_a_choice, settled
 from generator.memory.graph.allocate import Peak
-from generator.memory.graph.buffers import Engine, compute_buffers, draft_buffers
+from generator.memory.graph.buffers import Engine, compute_buffers, draft_buffers, flash_stays
 from generator.memory.graph.terms import Buffer, buffer_of
 from generator.memory.graph.unknown import MisfitError, UnknownGraphError
 from generator.memory.layers import Cache, Layers
@@ -155,8 +155,8 @@ def make_plan(
     refuse_outputs(context, settings, build)
     refuse_cache(layers, settings, context, backend if gpus else None)
     placement = place(model, settings, gpus, draft_head=settings.loads_draft_head, backend=backend)
-    flash = is_on(model, layers, settings, placement, backend, build)
     engine = Engine(build, backend, gpus)
+    flash = _attends_at_once(model, layers, context, settings, placement, engine)
     compute, unknown = _compute(model, layers, context, settings, placement, engine, flash=flash)
     host = Device("host", _terms(settings, layers, context, placement, HOST, compute[gpus]))
     devices = tuple(Device(f"gpu{index}", _terms(settings, layers, context, placement, index, compute[index])) for index in range(gpus))
@@ -166,6 +166,18 @@ def make_plan(
         draft = replace(draft, buffers=buffers, unknown_graph=why)
     beside = None if projector is None else projector_of(projector, settings, gpus)
     return Plan(model, settings, settings.program, build, backend, context, placement, host, devices, draft, unknown, beside)
+
+
+def _attends_at_once(model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine) -> bool:
+    """Tell whether a run attends with flash attention; -fa auto depends on where the graph's attention is computed."""
+    on = is_on(model, layers, settings, placement, engine.backend, engine.build)
+    by_hand = settings.overrides or not settings.kv_offload or HOST in placement.layer_devices
+    if not on or not leaves_a_choice(settings) or not by_hand or not engine.gpus:
+        return on
+    try:
+        return flash_stays(model, layers, context, settings, placement, engine)
+    except UnknownGraphError:
+        return on
 
 
 def _compute(

@@ -67,17 +67,42 @@ def compute_buffers(
 ) -> list[Peak]:
     """Give the peak of each device's compute buffer, in the order of devices, the host's last. Raises UnknownGraphError."""
     with of_header():
-        builder = _builder(model, layers, context, settings, placement, engine, flash=flash)
-        graph_of(model.architecture)(builder)
+        batch = batch_of(context, settings, layers, engine, flash=flash)
+        builder = _made(model, layers, context, settings, placement, engine, batch)
         peaks = _peaks(builder, settings, placement, engine)
         if not _reserves_for_one_sequence(model, context, engine):
             return peaks
-        alone = _builder(model, layers, context, settings, placement, engine, flash=flash, alone=True)
-        graph_of(model.architecture)(alone)
+        batch = batch_of(context, settings, layers, engine, flash=flash, alone=True)
+        alone = _made(model, layers, context, settings, placement, engine, batch)
         if settings.program in MEASURING:
             return peaks
         again = _peaks(alone, settings, placement, engine)
     return [max(pair, key=lambda peak: int(peak.size)) for pair in zip(peaks, again, strict=True)]
+
+
+def _made(
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, batch: Batch
+) -> Builder:
+    """Give the graph of a batch."""
+    builder = _builder(model, layers, context, settings, placement, engine, batch)
+    graph_of(model.architecture)(builder)
+    return builder
+
+
+def flash_stays(model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine) -> bool:
+    """Tell whether every layer's flash attention is computed on the layer's own device, without which -fa auto comes to off.
+
+    The engine looks at a graph of one token a sequence; overrides and -nkvo can draw attention to the host. Raises UnknownGraphError.
+    Source: src/llama-context.cpp, `resolve_fused_ops`.
+    """
+    with of_header():
+        whole = batch_of(context, settings, layers, engine, flash=True)
+        batch = replace(whole, tokens=whole.sequences, outputs=whole.sequences)
+        builder = _made(model, layers, context, settings, placement, engine, batch)
+    planned = schedule(builder.leafs, builder.nodes, _devices(settings, placement, engine))
+    attending = {node.name: node.device for node in planned.nodes if node.op == "FLASH_ATTN_EXT"}
+    layer_devices = {f"fattn-{il}": _index(device, engine.gpus) for il, device in enumerate(placement.layer_devices)}
+    return all(layer_devices.get(name, device) == device for name, device in attending.items())
 
 
 def _reserves_for_one_sequence(model: Model, context: Context, engine: Engine) -> bool:
@@ -99,17 +124,22 @@ def draft_buffers(
     asked = replace(settings, program="llama-server", embedding=False, spec_type=())
     asked = replace(asked, type_k=settings.type_k_draft, type_v=settings.type_v_draft)
     with of_header():
-        builder = _builder(model, alone, context, asked, placement, engine, flash=flash)
+        batch = batch_of(context, asked, alone, engine, flash=flash)
+        builder = _builder(model, alone, context, asked, placement, engine, batch)
         draft_graph_of(model.architecture)(builder)
         return _peaks(builder, asked, placement, engine)
 
 
-def _peaks(builder: Builder, settings: Settings, placement: Placement, engine: Engine) -> list[Peak]:
+def _devices(settings: Settings, placement: Placement, engine: Engine) -> Devices:
     gpus, backend = engine.gpus, engine.backend
     offloads = settings.op_offload and backend not in backends.TAKES_NOTHING_OVER
     copies = COPIES if works_as_pipeline(settings, placement) else 1
-    devices = Devices(gpus, offloads, copies, support.computes(backend, gpus, engine.build, unknown_operations(backend, engine.build)))
-    planned = schedule(builder.leafs, builder.nodes, devices)
+    return Devices(gpus, offloads, copies, support.computes(backend, gpus, engine.build, unknown_operations(backend, engine.build)))
+
+
+def _peaks(builder: Builder, settings: Settings, placement: Placement, engine: Engine) -> list[Peak]:
+    gpus, backend = engine.gpus, engine.backend
+    planned = schedule(builder.leafs, builder.nodes, _devices(settings, placement, engine))
     alignment = HOST_ALIGNMENT if backend == backends.RPC else ALIGNMENT  # of the far side: a device is the host there
     return allocate(planned.leafs, planned.nodes, [*(alignment,) * gpus, HOST_ALIGNMENT], support.allocated(backend))
 
@@ -125,15 +155,7 @@ def works_as_pipeline(settings: Settings, placement: Placement) -> bool:
 
 
 def _builder(
-    model: Model,
-    layers: Layers,
-    context: Context,
-    settings: Settings,
-    placement: Placement,
-    engine: Engine,
-    *,
-    flash: bool,
-    alone: bool = False,
+    model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine, batch: Batch
 ) -> Builder:
     gpus = engine.gpus
     places = [(placed.tensor.name, _index(placed.device, gpus)) for placed in placement.tensors]
@@ -143,7 +165,6 @@ def _builder(
     def layer_device(il: int) -> int:
         return _index(placement.layer_devices[il], gpus) if settings.kv_offload else gpus
 
-    batch = batch_of(context, settings, layers, engine, flash=flash, alone=alone)
     made = [cache_view(model, cache, context, settings) for cache in layers.caches]
     views = {block: view for cache, view in zip(layers.caches, made, strict=True) for block in cache.blocks}
     builder = Builder(model, batch, views, where.get, layer_device, lambda il: _index(placement.layer_devices[il], gpus))

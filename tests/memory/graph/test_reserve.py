@@ -76,3 +76,19 @@ def test_a_server_keeps_the_logits_of_every_token_that_may_be_drafted(flags: str
 def test_a_server_with_batches_shorter_than_its_slots_ends_as_well() -> None:
     with pytest.raises(RefusedSettings, match="4 sequences with logits of 2 tokens"):
         planned(SMOLLM3, "-ngl 0 -c 4096 -b 2 -np 4", "llama-server")
+
+
+@pytest.mark.parametrize(
+    ("flags", "device", "host"),
+    [
+        ("-ot attn_output=CPU -nkvo", 23_595_008, 294_664_192),
+        ("-ot attn_output=CPU", 29_894_656, 12_597_248),
+        ("-ot attn=CPU", 30_943_232, 18_888_704),
+        ("-nkvo", 32_507_904, 12_597_248),
+    ],
+)
+def test_attention_that_is_drawn_to_the_host_is_not_flash_attention_where_that_is_left_to_the_engine(
+    flags: str, device: int, host: int
+) -> None:
+    plan = planned(SMOLLM3, f"-ngl 99 -c 8192 -np 1 -fa auto {flags}")
+    assert (plan.gpus[0].compute, plan.host.compute) == (device, host)
