@@ -20,6 +20,7 @@ from generator.guide.numbers import Subject, write_numbers
 from generator.guide.page import ledger_values, tidied
 from generator.guide.pictures import pictures
 from generator.guide.referee import write_referee
+from generator.memory.context import context_of
 from generator.memory.model import Model
 from generator.memory.refusals import refuse
 from generator.memory.settings import Settings
@@ -143,6 +144,7 @@ def subject_of(catalog: Catalog, sources: Sources) -> Subject:
     for place, settings in [("settings", subject.settings), *((f"fallbacks[{i}]", each) for i, each in enumerate(subject.fallbacks))]:
         try:
             refuse(header, settings)
+            context_of(header, settings)
         except RefusedSettings as error:
             problem = f"{error.where}: {error.problem}"
             raise RefusedSettings(problem, rule=error.rule, where=recipe.where(place), remedy=error.remedy) from error
@@ -150,7 +152,7 @@ def subject_of(catalog: Catalog, sources: Sources) -> Subject:
 
 
 def _beyond_the_model(recipe: Recipe, header: Model) -> Iterator[Problem]:
-    """Give what the model cannot do: a context it was not trained for, an offload of experts it does not have."""
+    """Give what the model cannot do: a context it was not trained for, an offload of experts it does not have, or has twice."""
     trained = header.metadata.get(f"{header.architecture}.context_length")
     n_ctx = recipe.settings.get("n_ctx", 0)
     if isinstance(trained, int) and isinstance(n_ctx, int) and n_ctx > trained:
@@ -159,6 +161,8 @@ def _beyond_the_model(recipe: Recipe, header: Model) -> Iterator[Problem]:
     if not header.experts() or not recipe.settings.get("n_cpu_moe"):
         remedy = "give n_cpu_moe a number from 1 up; guides for what fits whole, and for models without experts, are not written yet"
         yield _problem(recipe, "settings.n_cpu_moe", "the recipe keeps no routed experts in system memory", remedy)
+    elif recipe.settings.get("cpu_moe"):
+        yield _problem(recipe, "settings.cpu_moe", "cpu_moe keeps all experts in system memory, n_cpu_moe some", "leave out one of the two")
 
 
 def _about_others(sources: Sources) -> Iterator[Problem]:

@@ -233,11 +233,21 @@ def test_digits_typed_into_prose_fail_the_build_and_in_code_they_do_not(change: 
     build(change(THREAD, "a campaign of 87 requests", "a campaign of `87` requests"))
 
 
+@pytest.mark.parametrize("depth", ["26", "auto"])
+def test_a_depth_and_all_experts_are_one_too_many(change: Change, depth: str) -> None:
+    root = change(RECIPE, "  n_cpu_moe: 26", f"  n_cpu_moe: {depth}\n  cpu_moe: true")
+    with pytest.raises(SpecErrors, match="cpu_moe keeps all experts in system memory, n_cpu_moe some") as caught:
+        build(root)
+    [problem] = caught.value.problems
+    assert (problem.path, problem.line) == ("settings.cpu_moe", 12)
+
+
 @pytest.mark.parametrize(
     ("pairs", "where", "message"),
     [
         (("  flash_attn: on", "  flash_attn: off"), "settings", "-ctv: V in q8_0 without flash attention"),
         (("type_k: q8_0, type_v: f16", "type_k: q8_0, type_v: q4_0"), "fallbacks[0]", "-ctv: V in q4_0 without flash attention"),
+        (("  n_parallel: 1", "  n_parallel: 300"), "settings", "-np: 300 sequences are more than the engine allows (256)"),
     ],
 )
 def test_settings_the_engine_would_refuse_are_refused_with_the_recipes_line(
@@ -249,7 +259,7 @@ def test_settings_the_engine_would_refuse_are_refused_with_the_recipes_line(
     line = line_of(root / RECIPE, {"settings": "settings:", "fallbacks[0]": "  - name: flash"}[where])
     assert caught.value.where == f"{RECIPE}:{line}: {where}"
     assert message in caught.value.problem
-    assert caught.value.rule == "quantised V without flash attention"
+    assert caught.value.rule == ("too many sequences" if "-np" in message else "quantised V without flash attention")
 
 
 def test_a_quant_the_model_does_not_have_names_the_near_ones(change: Change) -> None:

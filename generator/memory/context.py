@@ -52,6 +52,7 @@ def context_of(model: Model, settings: Settings) -> Context:
         raise RefusedSettings(
             f"{sequences} sequences are more than the engine allows ({MAX_SEQUENCES})",
             rule="too many sequences",
+            where="-np",
             remedy="lower -np",
         )
     asked = _asked(model, settings, sequences)
