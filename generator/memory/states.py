@@ -5,6 +5,7 @@ Source: llama.cpp src/llama-hparams.cpp, `n_embd_r` and `n_embd_s`; src/llama-kv
 
 from __future__ import annotations
 
+from generator.errors import InputError
 from generator.memory.layers import RecurrentState
 from generator.memory.model import Model
 from generator.memory.rows import head_length
@@ -71,9 +72,16 @@ def _selective(model: Model, blocks: tuple[int, ...]) -> RecurrentState:
 
 
 def looked_up_blocks(model: Model) -> tuple[int, ...]:
-    """Give the blocks that look up n-grams of tokens (`ple.layers`)."""
+    """Give the blocks that look up n-grams of tokens (`ple.layers`). Raises InputError for one that the model does not have."""
     listed = model.raw("ple.layers") if model.has("ple.layers") else ()
-    return tuple(block for block in listed if isinstance(block, int)) if isinstance(listed, list | tuple) else ()
+    blocks = tuple(block for block in listed if isinstance(block, int)) if isinstance(listed, list | tuple) else ()
+    count = int(model.block_count)
+    if beyond := [block for block in blocks if not 0 <= block < count]:
+        raise InputError(
+            f"'{model.architecture}.ple.layers' names block {beyond[0]}, and the header states {count} blocks",
+            remedy="the engine loads no such file",
+        )
+    return blocks
 
 
 def dilated_convolution(model: Model, block: int) -> RecurrentState:

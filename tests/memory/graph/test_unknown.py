@@ -89,6 +89,11 @@ def test_hyperparameters_that_contradict_the_tensors_are_no_graph() -> None:
     assert "reshape" in reason or "do not fit together" in reason
 
 
+def test_blocks_that_look_up_are_among_those_there_are() -> None:
+    with pytest.raises(GenError, match=r"'qwen4exp\.ple\.layers' names block 256, and the header states \d+ blocks"):
+        planned(changed(delta_nets.QWEN4, ple__layers=(0, 256)))
+
+
 def test_a_draft_head_without_a_graph_says_so_too() -> None:
     model = model_of(delta_nets.QWEN35)
     heads = int(model.draft_blocks)
