@@ -32,6 +32,7 @@ from generator.memory.graph import (
 from generator.memory.graph.allocate import Peak, allocate
 from generator.memory.graph.builder import Batch, Builder, CacheView
 from generator.memory.graph.decoder import decoder
+from generator.memory.graph.room import ROOM_BY_TENSORS, refuse_larger_graphs
 from generator.memory.graph.schedule import COPIES, Devices, schedule
 from generator.memory.graph.tensor import Count
 from generator.memory.kv_cache import cells_of
@@ -118,6 +119,9 @@ def _made(
     """Give the graph of a batch."""
     builder = _builder(model, layers, context, settings, placement, engine, batch)
     GRAPHS.get(model.architecture, decoder)(builder)
+    if Build.named(engine.build) in ROOM_BY_TENSORS:
+        tokens = min(int(context.n_ubatch), int(context.total_cells))
+        refuse_larger_graphs(model.architecture, builder.leafs, builder.nodes, len(placement.tensors), tokens)
     return builder
 
 
