@@ -101,16 +101,22 @@ def compute_buffers(
 ) -> list[Peak]:
     """Give the peak of each device's compute buffer, in the order of devices, the host's last. Raises UnknownGraphError."""
     batch = batch_of(context, settings, layers, engine, flash=flash)
-    builder = _made(model, layers, context, settings, placement, engine, batch)
-    peaks = _peaks(builder, settings, placement, engine)
-    if not _reserves_for_one_sequence(model, context, engine):
-        return peaks
-    batch = batch_of(context, settings, layers, engine, flash=flash, alone=True)
-    alone = _made(model, layers, context, settings, placement, engine, batch)
-    if settings.program in MEASURING:
-        return peaks
-    again = _peaks(alone, settings, placement, engine)
-    return [max(pair, key=lambda peak: int(peak.size)) for pair in zip(peaks, again, strict=True)]
+    batches = [batch, *_one_token_a_sequence(batch)]
+    if _reserves_for_one_sequence(model, context, engine):
+        batches.append(batch_of(context, settings, layers, engine, flash=flash, alone=True))
+    made = [_made(model, layers, context, settings, placement, engine, each) for each in batches]
+    reserved = made[:1] if settings.program in MEASURING else made
+    return _largest([_peaks(builder, settings, placement, engine) for builder in reserved])
+
+
+def _one_token_a_sequence(batch: Batch) -> list[Batch]:
+    """Give the batch of generation, which the engine reserves for too, where it may need more: where a micro-batch keeps fewer logits."""
+    return [replace(batch, tokens=batch.sequences, outputs=batch.sequences)] if batch.outputs < batch.sequences else []
+
+
+def _largest(peaks: list[list[Peak]]) -> list[Peak]:
+    """Give the fullest of each device's buffers, which only grow from one graph to the next."""
+    return [max(each, key=lambda peak: int(peak.size)) for each in zip(*peaks, strict=True)]
 
 
 def _made(
@@ -159,9 +165,10 @@ def draft_buffers(
     asked = replace(settings, program="llama-server", embedding=False, spec_type=())
     asked = replace(asked, type_k=settings.type_k_draft, type_v=settings.type_v_draft)
     batch = batch_of(context, asked, alone, engine, flash=flash)
-    builder = _builder(model, alone, context, asked, placement, engine, batch)
-    DRAFTS.get(model.architecture, drafts.draft)(builder)
-    return _peaks(builder, asked, placement, engine)
+    made = [_builder(model, alone, context, asked, placement, engine, each) for each in (batch, *_one_token_a_sequence(batch))]
+    for builder in made:
+        DRAFTS.get(model.architecture, drafts.draft)(builder)
+    return _largest([_peaks(builder, asked, placement, engine) for builder in made])
 
 
 def _devices(settings: Settings, placement: Placement, engine: Engine) -> Devices:

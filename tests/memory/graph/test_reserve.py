@@ -121,3 +121,9 @@ def test_a_file_of_few_tensors_has_no_room_for_the_graph_of_quantised_caches_of_
     with pytest.raises(RefusedSettings, match="2053") as raised:
         planned(FUSED, "-ngl 99 -c 8192 -fa on -np 2 -ctk q8_0 -ctv q8_0")
     assert raised.value.rule == "graph larger than its room"
+
+
+def test_generation_of_every_sequence_is_reserved_for_where_a_micro_batch_is_shorter() -> None:
+    wide = (SMOLLM3[0], SMOLLM3[1], SMOLLM3[2].replace("1024x8192", "1024x131072"))
+    host = planned(wide, "-ngl 0 -c 4096 -fa on -np 7 -ub 1", "llama-server", gpus=0).host
+    assert host.compute == pytest.approx(3.55 * MIB, abs=0.005 * MIB)
