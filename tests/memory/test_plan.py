@@ -147,7 +147,7 @@ settings = st.builds(
     Settings,
     program=st.sampled_from(["llama-server", "llama-cli"]),
     n_gpu_layers=st.one_of(st.sampled_from(["auto", "all"]), st.integers(0, 45)),
-    n_ctx=st.one_of(st.just(0), st.integers(1, 300_000)),
+    n_ctx=st.one_of(st.just(0), st.integers(9, 300_000)),
     n_parallel=st.one_of(st.none(), st.integers(1, 9)),
     kv_unified=st.booleans(),
     kv_offload=st.booleans(),

@@ -102,7 +102,7 @@ def test_the_policy_decides_where_the_input_embedding_counts() -> None:
 @pytest.mark.parametrize("flash", ["on", "off"])
 def test_no_compute_buffer_is_smaller_than_its_bound(name: str, flash: str) -> None:
     model = header(name)
-    slots = 1 if flash == "on" else 3
+    slots = 1 if flash == "on" else 4  # which divides the micro-batch, as kimi-linear wants it
     settings = Settings.from_recipe({"n_parallel": slots, "flash_attn": flash, "n_gpu_layers": 99, "n_cpu_moe": 2, "n_ctx": 8192})
     plan = make_plan(model, settings)
     if plan.unknown_graph:

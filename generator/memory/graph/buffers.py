@@ -17,6 +17,7 @@ from generator.memory.graph import support
 from generator.memory.graph.allocate import Peak, allocate
 from generator.memory.graph.builder import SMALLEST_ROTATION, Batch, Builder, CacheView, rotation_of
 from generator.memory.graph.registry import draft_graph_of, graph_of
+from generator.memory.graph.room import ROOM_BY_TENSORS, refuse_larger_graphs
 from generator.memory.graph.schedule import COPIES, Devices, schedule
 from generator.memory.graph.tensor import Count
 from generator.memory.graph.unknown import of_header
@@ -68,16 +69,22 @@ def compute_buffers(
     """Give the peak of each device's compute buffer, in the order of devices, the host's last. Raises UnknownGraphError."""
     with of_header():
         batch = batch_of(context, settings, layers, engine, flash=flash)
-        builder = _made(model, layers, context, settings, placement, engine, batch)
-        peaks = _peaks(builder, settings, placement, engine)
-        if not _reserves_for_one_sequence(model, context, engine):
-            return peaks
-        batch = batch_of(context, settings, layers, engine, flash=flash, alone=True)
-        alone = _made(model, layers, context, settings, placement, engine, batch)
-        if settings.program in MEASURING:
-            return peaks
-        again = _peaks(alone, settings, placement, engine)
-    return [max(pair, key=lambda peak: int(peak.size)) for pair in zip(peaks, again, strict=True)]
+        batches = [batch, *_one_token_a_sequence(batch)]
+        if _reserves_for_one_sequence(model, context, engine):
+            batches.append(batch_of(context, settings, layers, engine, flash=flash, alone=True))
+        made = [_made(model, layers, context, settings, placement, engine, each) for each in batches]
+        reserved = made[:1] if settings.program in MEASURING else made
+        return _largest([_peaks(builder, settings, placement, engine) for builder in reserved])
+
+
+def _one_token_a_sequence(batch: Batch) -> list[Batch]:
+    """Give the batch of generation, which the engine reserves for too, where it may need more: where a micro-batch keeps fewer logits."""
+    return [replace(batch, tokens=batch.sequences, outputs=batch.sequences)] if batch.outputs < batch.sequences else []
+
+
+def _largest(peaks: list[list[Peak]]) -> list[Peak]:
+    """Give the fullest of each device's buffers, which only grow from one graph to the next."""
+    return [max(each, key=lambda peak: int(peak.size)) for each in zip(*peaks, strict=True)]
 
 
 def _made(
@@ -86,6 +93,9 @@ def _made(
     """Give the graph of a batch."""
     builder = _builder(model, layers, context, settings, placement, engine, batch)
     graph_of(model.architecture)(builder)
+    if Build.named(engine.build) in ROOM_BY_TENSORS:
+        tokens = min(int(context.n_ubatch), int(context.total_cells))
+        refuse_larger_graphs(model.architecture, builder.leafs, builder.nodes, len(placement.tensors), tokens)
     return builder
 
 
@@ -125,9 +135,10 @@ def draft_buffers(
     asked = replace(asked, type_k=settings.type_k_draft, type_v=settings.type_v_draft)
     with of_header():
         batch = batch_of(context, asked, alone, engine, flash=flash)
-        builder = _builder(model, alone, context, asked, placement, engine, batch)
-        draft_graph_of(model.architecture)(builder)
-        return _peaks(builder, asked, placement, engine)
+        made = [_builder(model, alone, context, asked, placement, engine, each) for each in (batch, *_one_token_a_sequence(batch))]
+        for builder in made:
+            draft_graph_of(model.architecture)(builder)
+        return _largest([_peaks(builder, asked, placement, engine) for builder in made])
 
 
 def _devices(settings: Settings, placement: Placement, engine: Engine) -> Devices:

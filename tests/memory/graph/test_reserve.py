@@ -92,3 +92,38 @@ def test_attention_that_is_drawn_to_the_host_is_not_flash_attention_where_that_i
 ) -> None:
     plan = planned(SMOLLM3, f"-ngl 99 -c 8192 -np 1 -fa auto {flags}")
     assert (plan.gpus[0].compute, plan.host.compute) == (device, host)
+
+
+FUSED: Header = (
+    "phi3",
+    {
+        "block_count": 40,
+        "context_length": 16384,
+        "embedding_length": 1024,
+        "attention.head_count": 16,
+        "attention.head_count_kv": 4,
+        "feed_forward_length": 2816,
+        "rope.dimension_count": 64,
+        "attention.layer_norm_rms_epsilon": 1e-05,
+    },
+    """
+    - Q4_K token_embd:1024x8192 output:1024x8192
+    - F32 output_norm:1024
+    0-39 F32 attn_norm:1024 ffn_norm:1024
+    0-39 Q4_K attn_qkv:1024x1536 attn_output:1024x1024 ffn_up:1024x5632 ffn_down:2816x1024
+    """,
+)
+
+
+def test_a_file_of_few_tensors_has_no_room_for_the_graph_of_quantised_caches_of_several_sequences() -> None:
+    for taken in ("-np 1 -ctk q8_0 -ctv q8_0", "-np 2 -ctk q8_0", "-np 4 -ctv q8_0", "-np 4"):
+        planned(FUSED, f"-ngl 99 -c 8192 -fa on {taken}")
+    with pytest.raises(RefusedSettings, match="2053") as raised:
+        planned(FUSED, "-ngl 99 -c 8192 -fa on -np 2 -ctk q8_0 -ctv q8_0")
+    assert raised.value.rule == "graph larger than its room"
+
+
+def test_generation_of_every_sequence_is_reserved_for_where_a_micro_batch_is_shorter() -> None:
+    wide = (SMOLLM3[0], SMOLLM3[1], SMOLLM3[2].replace("1024x8192", "1024x131072"))
+    host = planned(wide, "-ngl 0 -c 4096 -fa on -np 7 -ub 1", "llama-server", gpus=0).host
+    assert host.compute == pytest.approx(3.55 * MIB, abs=0.005 * MIB)
