@@ -5,6 +5,7 @@ Source: llama.cpp src/llama-graph.cpp (`build_qkv`, `build_attn`, `build_attn_mh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from generator.memory.graph import ops
@@ -196,55 +197,46 @@ def _scores(b: Builder, q: Tensor, k: Tensor, bias: Tensor | None) -> Tensor:
     return kq if bias is None else ops.add(kq, bias, "kq_plus_kq_b")
 
 
-def project(
-    b: Builder,
-    cur: Tensor,
-    il: int,
-    head_q: int,
-    heads_q: int,
-    head_k: int,
-    heads_k: int,
-    head_v: int,
-    heads_v: int,
-    *,
-    flat: bool = False,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Q, K and V of a micro-batch, from one matrix or from three (`build_qkv`): [length, heads, tokens] each, or whole rows if `flat`."""
-    n = b.n_tokens
-    clamped = bool(b.real("attention.clamp_kqv")) and not flat
+PARTS = (("attn_q", "Qcur"), ("attn_k", "Kcur"), ("attn_v", "Vcur"))
+"""The matrices of Q, K and V where there are three, and what is computed with each."""
+
+
+def project(b: Builder, cur: Tensor, il: int, heads: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor, Tensor]:
+    """Q, K and V of a micro-batch, from one matrix or from three (`build_qkv`): [length, heads, tokens] each.
+
+    `heads` are the length and the number of the heads of Q, K and V.
+    """
+    n, clamped = b.n_tokens, bool(b.real("attention.clamp_kqv"))
     if b.opt("attn_qkv", il) is not None:
         qkv = _fused(b, cur, il)
         if clamped:
             qkv = ops.clamp(qkv, "wqkv_clamped")
-        sizes = ((head_q, heads_q, "Qcur"), (head_k, heads_k, "Kcur"), (head_v, heads_v, "Vcur"))
-        if flat:
-            rows = [ops.cont(ops.view_2d(qkv, head * heads, n, qkv.nb[1]), name=label) for head, heads, label in sizes]
-            return rows[0], rows[1], rows[2]
         if b.arch == "openelm":
-            qkv = ops.reshape(qkv, head_q, heads_q + heads_k + heads_v, n, name="wqkv")
+            qkv = ops.reshape(qkv, heads[0][0], sum(count for _, count in heads), n, name="wqkv")
         across = qkv.nb[2 if b.arch == "openelm" else 1]
-        parts = [ops.view_3d(qkv, head, heads, n, row_size(qkv.type, head), across, label) for head, heads, label in sizes]
-        return parts[0], parts[1], parts[2]
-    made = []
-    for name, label, head, heads in (
-        ("attn_q", "Qcur", head_q, heads_q),
-        ("attn_k", "Kcur", head_k, heads_k),
-        ("attn_v", "Vcur", head_v, heads_v),
-    ):
-        part = b.linear_with_bias(name, cur, il, label)
-        if clamped:
-            part = ops.clamp(part, f"{label}_clamped")
-        made.append((part, head, heads, label))
-    q, k, v = (part if flat else ops.reshape(part, head, heads, n, name=label) for part, head, heads, label in made)
+        q, k, v = (
+            ops.view_3d(qkv, head, count, n, row_size(qkv.type, head), across, label)
+            for (_, label), (head, count) in zip(PARTS, heads, strict=True)
+        )
+        return q, k, v
+    rows = [b.linear_with_bias(name, cur, il, label) for name, label in PARTS]
+    if clamped:
+        rows = [ops.clamp(part, f"{label}_clamped") for part, (_, label) in zip(rows, PARTS, strict=True)]
+    q, k, v = (ops.reshape(part, head, count, n, name=label) for part, (_, label), (head, count) in zip(rows, PARTS, heads, strict=True))
     return q, k, v
 
 
-def project_flat(b: Builder, cur: Tensor, il: int, widths: tuple[int, int, int]) -> list[Tensor]:
-    """Q, K and V of a micro-batch as rows without heads (`build_qkv` that does not reshape): [width, tokens] each."""
+def project_flat(b: Builder, cur: Tensor, il: int, heads: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor, Tensor]:
+    """Q, K and V of a micro-batch as whole rows (`build_qkv` that does not reshape): [length x heads, tokens] each."""
     if b.opt("attn_qkv", il) is None:
-        return [b.linear_with_bias(name, cur, il) for name in ("attn_q", "attn_k", "attn_v")]
+        q, k, v = (b.linear_with_bias(name, cur, il, label) for name, label in PARTS)
+        return q, k, v
     qkv = _fused(b, cur, il)
-    return [ops.cont(ops.view_2d(qkv, width, b.n_tokens, qkv.nb[1])) for width in widths]
+    q, k, v = (
+        ops.cont(ops.view_2d(qkv, head * count, b.n_tokens, qkv.nb[1]), name=label)
+        for (_, label), (head, count) in zip(PARTS, heads, strict=True)
+    )
+    return q, k, v
 
 
 def _fused(b: Builder, cur: Tensor, il: int) -> Tensor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from generator.memory.graph import feed_forward, ops
-from generator.memory.graph.attention import AttentionInput, attend, attention_input, project
+from generator.memory.graph.attention import AttentionInput, attend, attention_input, project, project_flat
 from generator.memory.graph.builder import Builder
 from generator.memory.graph.models.decoder_traits import TRAITS, Traits
 from generator.memory.graph.tensor import Tensor
@@ -178,13 +178,13 @@ def qkv(b: Builder, cur: Tensor, il: int, *, kind: str = "rms", normed: bool = T
     """Q, K and V, with the norms that the file has for them unless those come later."""
     heads, heads_kv = b.of_block("attention.head_count", il), b.heads_kv(il)
     head_k, head_v = b.head("key", il), b.head("value", il)
-    sizes = (head_k, heads, head_k, heads_kv, head_v, heads_kv)
+    sizes = ((head_k, heads), (head_k, heads_kv), (head_v, heads_kv))
     if _norms_whole_rows(b, il, head_k):
-        q, k, v = project(b, cur, il, *sizes, flat=True)
+        q, k, v = project_flat(b, cur, il, sizes)
         q, k = normed_heads(b, q, k, il, kind=kind)
         n = b.n_tokens
         return ops.reshape(q, head_k, heads, n), ops.reshape(k, head_k, heads_kv, n), ops.reshape(v, head_v, heads_kv, n)
-    q, k, v = project(b, cur, il, *sizes)
+    q, k, v = project(b, cur, il, sizes)
     if normed:
         q, k = normed_heads(b, q, k, il, kind=kind)
     return q, k, v

@@ -83,7 +83,7 @@ def gated_attention(b: Builder, given: AttentionInput, cur: Tensor, positions: T
     """Attention whose Q comes with a gate for what comes out (`build_layer_attn`); they are taken from heads if `reshaped`."""
     n, heads, heads_kv = b.n_tokens, b.of_block("attention.head_count", il), b.heads_kv(il)
     head = b.head("value", il)
-    both, k, v = project_flat(b, cur, il, (head * 2 * heads, head * heads_kv, head * heads_kv))
+    both, k, v = project_flat(b, cur, il, ((head * 2, heads), (head, heads_kv), (head, heads_kv)))
     if reshaped:
         both = ops.reshape(both, head * 2, heads, n)
     length = row_size(both.type, head * 2)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from generator.memory.graph import feed_forward, ops
-from generator.memory.graph.attention import attend, project
+from generator.memory.graph.attention import attend, project, project_flat
 from generator.memory.graph.builder import Builder
 from generator.memory.graph.models.decoder import Inputs, rope_factors, stream_before, with_image
 from generator.memory.graph.tensor import Tensor
@@ -233,7 +233,8 @@ def _qkv(run: Run, read: Tensor, il: int) -> tuple[Tensor, Tensor, Tensor]:
     b = run.b
     heads, heads_kv = b.of_block("attention.head_count", il), b.heads_kv(il)
     head_k, head_v = b.head("key", il), b.head("value", il)
-    q, k, v = project(b, read, il, head_k, heads, head_k, heads_kv, head_v, heads_kv, flat=run.traits.flat)
+    made = project_flat if run.traits.flat else project
+    q, k, v = made(b, read, il, ((head_k, heads), (head_k, heads_kv), (head_v, heads_kv)))
 
     def in_heads(part: Tensor, norm: str, head: int, count: int) -> Tensor:
         weight = b.opt(norm, il) if norm else None
