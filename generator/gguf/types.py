@@ -6,6 +6,8 @@ copied because importing the package takes about 0.3 s (it brings numpy), more t
 
 from __future__ import annotations
 
+from functools import cache
+
 from generator.errors import UnknownNameError
 from generator.gguf.errors import PartialBlock
 
@@ -47,9 +49,12 @@ BLOCKS: dict[str, tuple[int, int, int]] = {
 }
 """Type name: its number in the file, elements of a block, bytes of a block."""
 
+F16_BYTES, F32_BYTES = BLOCKS["F16"][2], BLOCKS["F32"][2]
+
 TYPE_NAMES: dict[int, str] = {type_id: type_name for type_name, (type_id, _, _) in BLOCKS.items()}
 
 
+@cache
 def block(type_name: str) -> tuple[int, int]:
     """Give (elements, bytes) of one block of a type, named in upper or lower case. Raises UnknownNameError."""
     found = BLOCKS.get(type_name.upper())

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from generator.errors import GenError, InputError
 from generator.facts import Fact, Source
+from generator.gguf.types import F32_BYTES
 from generator.measure.cases import IK, Case, read_cases
 from generator.measure.printed import Printed, parts_of, total_of
 from generator.measure.rules import Footing, Rule, Types, block_of, flash_attention, footing_of
@@ -15,7 +16,6 @@ from generator.memory.context import Context, context_of
 from generator.memory.kv_cache import cells_of
 from generator.memory.layers import Cache, RecurrentState
 from generator.memory.model import Model
-from generator.memory.recurrent import F32_BYTES
 from generator.memory.settings import Settings
 
 AGREES, DIFFERS, NOT_COMPARED = "agrees", "differs", "not compared"

@@ -6,11 +6,9 @@ tensor [n_kv, n_tokens, n_head] for the whole context and a full micro-batch), a
 
 from __future__ import annotations
 
+from generator.gguf.types import F32_BYTES
 from generator.memory.model import Model
 from generator.quantity import BYTE, TOKEN, Quantity
-
-F16_BYTES = 2
-F32_BYTES = 4
 
 FIT_MARGIN = 1024 * 2**20
 """Bytes the engine leaves free on each device when it fits settings by itself (common/common.h, `fit_params_target`)."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from generator.gguf.types import F32_BYTES
 from generator.memory.context import Context
 from generator.memory.model import Model
 from generator.memory.plan import Plan
@@ -15,7 +16,6 @@ from generator.memory.settings import Settings
 from generator.quantity import BYTE, ONE, Quantity, total
 
 MEBIBYTE = 2**20
-F32_BYTES = 4
 
 
 def prompt_cache_limit(mebibytes: int) -> Quantity | None:

@@ -5,11 +5,10 @@ Source: llama.cpp src/llama-memory-recurrent.cpp (two F32 tensors a block, widen
 
 from __future__ import annotations
 
+from generator.gguf.types import F32_BYTES
 from generator.memory.context import Context
 from generator.memory.layers import RecurrentState
 from generator.quantity import BYTE, ONE, Quantity
-
-F32_BYTES = 4
 
 
 def bytes_per_block(state: RecurrentState) -> Quantity:

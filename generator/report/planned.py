@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from generator.catalog import Catalog
 from generator.errors import InputError, RefusedSettings
+from generator.gguf.types import F16_BYTES
 from generator.guide.working import excess_of
 from generator.memory.architectures import layers_of
 from generator.memory.budget import Policy, Pool, fits
@@ -34,8 +35,6 @@ CACHES: tuple[Caches, ...] = (("q8_0", "q8_0"), ("q8_0", "f16"), ("f16", "f16"))
 
 FITS, BARELY, TOO_LARGE = "fits", "fits with nothing in reserve", "does not fit"
 """What a verdict says; BARELY where a compute buffer larger than the reserve leaves less than the reserve beside it."""
-
-F16_BYTES = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate
 
+from generator.gguf.types import F16_BYTES, F32_BYTES
 from generator.memory import kv_cache, recurrent
 from generator.memory.architectures import layers_of
 from generator.memory.budget import Policy
-from generator.memory.compute import F16_BYTES, F32_BYTES, attention_scores
+from generator.memory.compute import attention_scores
 from generator.memory.context import Context, context_of
 from generator.memory.flash import settled
 from generator.memory.host import logits

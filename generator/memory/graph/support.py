@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from generator.gguf.types import block
+from generator.gguf.types import F16_BYTES, block
 from generator.memory.backends import CUDA, attends
 from generator.memory.graph.left_to_host import left_to_host
 from generator.memory.graph.tensor import Tensor, row_size
 
 ROW_PADDING = 512
 """Elements to which CUDA pads the last row of a quantised tensor (ggml/src/ggml-cuda/common.cuh, MATRIX_ROW_PADDING)."""
-
-F16_BYTES = 2
 
 
 def computes(backend: str, host: int, build: str | None, missing: frozenset[str] = frozenset()) -> Callable[[int, Tensor], bool]:

@@ -7,7 +7,6 @@ innermost first, as the engine has them; strides and sizes are bytes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from math import prod
 
 from generator.gguf.types import block
@@ -135,20 +134,14 @@ class Tensor:
         return f"{self.op} {self.name} {self.type}{list(self.ne)}"
 
 
-@cache
 def element_bytes(kind: str) -> int:
     """Give the bytes of an element of a type, of a block where elements come in blocks (`ggml_type_size`)."""
     return block(kind)[1]
 
 
-@cache
-def _block(kind: str) -> tuple[int, int]:
-    return block(kind)
-
-
 def strides(kind: str, ne: Shape) -> Shape:
     """Give the strides in bytes of a tensor without gaps."""
-    per_block, block_bytes = _block(kind)
+    per_block, block_bytes = block(kind)
     row = block_bytes * (ne[0] // per_block)
     plane = row * ne[1]
     return (block_bytes, row, plane, plane * ne[2])
@@ -156,7 +149,7 @@ def strides(kind: str, ne: Shape) -> Shape:
 
 def row_size(kind: str, elements: int) -> int:
     """Give the bytes of a row (`ggml_row_size`)."""
-    per_block, block_bytes = _block(kind)
+    per_block, block_bytes = block(kind)
     return block_bytes * elements // per_block
 
 
