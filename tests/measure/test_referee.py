@@ -198,7 +198,8 @@ def test_an_error_shows_a_command_that_can_be_tried(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_killed_midway_it_writes_no_lock_and_ends_its_server(root: Path, engine: FakeEngine, number: signal.Signals) -> None:
     engine.mode("wait")
-    command = [sys.executable, "-m", "generator.cli", "measure", *PAIR, "--engine", str(engine.folder)]
+    as_in_a_terminal = ["env", f"--default-signal={number.name.removeprefix('SIG')}"]  # a job in the background ignores Ctrl-C
+    command = [*as_in_a_terminal, sys.executable, "-m", "generator.cli", "measure", *PAIR, "--engine", str(engine.folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         waiting = engine.folder / "waiting"
         while not waiting.exists() and process.poll() is None:
