@@ -190,6 +190,15 @@ def qkv(b: Builder, cur: Tensor, il: int, *, kind: str = "rms", normed: bool = T
     return q, k, v
 
 
+def rotated(b: Builder, cur: Tensor, positions: Tensor | None, il: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Q, K and V with positions rotated in where there are any."""
+    q, k, v = qkv(b, cur, il)
+    if positions is None:
+        return q, k, v
+    factors = rope_factors(b, il)
+    return ops.rope(q, positions, factors, "Qcur"), ops.rope(k, positions, factors, "Kcur"), v
+
+
 def _norms_whole_rows(b: Builder, il: int, head: int) -> bool:
     weight = b.opt("attn_q_norm", il)
     return weight is not None and weight.ne[0] != head

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from generator.memory.graph import feed_forward, ops
 from generator.memory.graph.attention import attend
 from generator.memory.graph.builder import Builder
-from generator.memory.graph.models.decoder import Inputs, qkv, rope_factors
+from generator.memory.graph.models.decoder import Inputs, rope_factors, rotated
 from generator.memory.graph.models.latent_attention import Manner, latent_attention
 from generator.memory.graph.models.stack import Part, feed_forward_part, stack
 from generator.memory.graph.tensor import Tensor
@@ -56,10 +56,7 @@ def hunyuan3(b: Builder) -> None:
 
 def _plain_attention(b: Builder, positions: Tensor, inputs: Inputs) -> Part:
     def attention(cur: Tensor, il: int) -> Tensor:
-        q, k, v = qkv(b, cur, il)
-        factors = rope_factors(b, il)
-        q, k = ops.rope(q, positions, factors, "Qcur"), ops.rope(k, positions, factors, "Kcur")
-        return attend(b, inputs.of(il), q, k, v, il)
+        return attend(b, inputs.of(il), *rotated(b, cur, positions, il), il)
 
     return attention
 

@@ -16,7 +16,7 @@ from generator.memory.graph.builder import Builder, CacheView, hadamard, rotatio
 from generator.memory.graph.models import hyper_connections
 from generator.memory.graph.models.deepseek4_compressors import Compressor
 from generator.memory.graph.models.deepseek_sparse import best, only_picked, rows_by_stream, scores, weights_by_stream
-from generator.memory.graph.models.drafts import logits
+from generator.memory.graph.models.drafts import embedded, last_norm, logits
 from generator.memory.graph.models.hyper_connections import Fused
 from generator.memory.graph.models.latent_attention import short_query
 from generator.memory.graph.tensor import Tensor
@@ -39,16 +39,14 @@ def compressed(b: Builder) -> None:
             b.expand(part)
         cur = _feed(b, b.norm(cur, "ffn_norm", il), tokens.src[1], il)
         streams = hyper_connections.write(b, cur, kept, fused)
-    count = streams.ne[1]
-    flat = ops.get_rows(ops.reshape(streams, b.n_embd * count, b.n_tokens), out_ids)
-    b.finish(hyper_connections.joined(b, ops.reshape(flat, b.n_embd, count, b.batch.outputs)))
+    rows = hyper_connections.rows_kept(streams, out_ids)
+    b.finish(hyper_connections.joined(b, hyper_connections.taken_apart(rows, streams)))
 
 
 def compressed_draft(b: Builder) -> None:
     """The draft head of DeepSeek V4: one more block on the streams of the model before it, which attends to a window alone."""
     il, count, fused = b.n_layer, b.number("hyper_connection.count"), Fused.of(b)
-    matrix = b.opt("nextn.embed_tokens", il) or b.w("token_embd")
-    token = ops.get_rows(matrix, b.input("inp_tokens", "I32", b.n_tokens), "mtp_tok_embd")
+    token = embedded(b, il)
     hidden = b.input("mtp_h_input", "F32", b.n_embd * count, b.n_tokens)
     before = b.norm(ops.reshape(hidden, b.n_embd, count, b.n_tokens), "nextn.hnorm", il)
     positions, out_ids = b.positions(), b.out_ids()
@@ -59,11 +57,10 @@ def compressed_draft(b: Builder) -> None:
     streams = hyper_connections.write(b, cur, kept, fused)
     cur, kept = hyper_connections.read(b, streams, "ffn", il, fused)
     streams = hyper_connections.write(b, _feed(b, b.norm(cur, "ffn_norm", il), None, il), kept, fused)
-    flat = ops.get_rows(ops.reshape(streams, b.n_embd * count, b.n_tokens), out_ids, "h_nextn")
-    flat.is_output = True
-    cur = hyper_connections.joined(b, ops.reshape(flat, b.n_embd, count, b.batch.outputs))
-    own = b.opt("nextn.shared_head_norm", il)
-    cur = b.normed(cur, b.w("output_norm") if own is None else own, label="mtp_shared_head_norm")
+    rows = hyper_connections.rows_kept(streams, out_ids, "h_nextn")
+    rows.is_output = True
+    cur = hyper_connections.joined(b, hyper_connections.taken_apart(rows, streams))
+    cur = last_norm(b, cur, "nextn.shared_head_norm", label="mtp_shared_head_norm")
     cur.is_output = True
     logits(b, cur, il)
 

@@ -54,19 +54,30 @@ def draft(b: Builder) -> None:
     if head.crops == "sum":
         after = ops.get_rows(after, out_ids)
     cur = ops.add(head.feed(b, b.norm(after, head.feed_norm, il), il), after, "mtp_post_ffn")
-    own = b.opt(head.last_norm, il)
-    cur = b.normed(cur, b.w("output_norm") if own is None else own, kind=head.last_kind, label="h_nextn")
+    cur = last_norm(b, cur, head.last_norm, kind=head.last_kind, label="h_nextn")
     cur.is_output = True
     logits(b, ops.get_rows(cur, out_ids) if head.crops == "last" else cur, il)
 
 
 def joined(b: Builder, il: int, *, kind: str = "rms") -> Tensor:
     """The token and the hidden state before it, made one, behind norms of a kind."""
-    matrix = b.opt("nextn.embed_tokens", il) or b.w("token_embd")
-    token = ops.get_rows(matrix, b.input("inp_tokens", "I32", b.n_tokens), "mtp_tok_embd")
+    token = embedded(b, il)
     hidden = b.input("mtp_h_input", "F32", b.n_embd, b.n_tokens)
     parts = ops.concat(b.norm(token, "nextn.enorm", il, kind=kind), b.norm(hidden, "nextn.hnorm", il, kind=kind), 0, "mtp_concat")
     return b.linear("nextn.eh_proj", parts, il, "mtp_eh_proj")
+
+
+def embedded(b: Builder, il: int) -> Tensor:
+    """The token, by a matrix of the draft head's own where the file has one."""
+    matrix = b.opt("nextn.embed_tokens", il) or b.w("token_embd")
+    return ops.get_rows(matrix, b.input("inp_tokens", "I32", b.n_tokens), "mtp_tok_embd")
+
+
+def last_norm(b: Builder, cur: Tensor, *names: str, label: str, kind: str = "rms") -> Tensor:
+    """What is given behind the first norm of these that the draft head has, else behind the model's own."""
+    weights = (b.opt(name, b.n_layer) for name in names)
+    own = next((weight for weight in weights if weight is not None), None)
+    return b.normed(cur, b.w("output_norm") if own is None else own, kind=kind, label=label)
 
 
 def logits(b: Builder, cur: Tensor, il: int, *, scaled: bool = False) -> None:

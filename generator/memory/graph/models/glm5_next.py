@@ -46,10 +46,9 @@ def glm5_next(b: Builder) -> None:
         streams = hyper_connections.write(b, cur, kept, fused)
         cur, kept = hyper_connections.read(b, streams, "ffn", il, fused)
         streams = hyper_connections.write(b, feed(b.norm(cur, "ffn_norm", il), il), kept, fused)
+    streams = hyper_connections.taken_apart(hyper_connections.rows_kept(streams, out_ids), streams)
     width, count, n = streams.ne[:3]
-    streams = ops.get_rows(ops.reshape(streams, width * count, n), out_ids)
-    streams = ops.reshape(streams, width, count, streams.ne[1])
-    each = [ops.view_2d(streams, width, streams.ne[2], streams.nb[2]) for _ in range(count)]
+    each = [ops.view_2d(streams, width, n, streams.nb[2]) for _ in range(count)]
     b.finish(ops.scale(reduce(ops.add, each), "hc_head"))
 
 

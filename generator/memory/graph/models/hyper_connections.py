@@ -76,6 +76,17 @@ def write(b: Builder, cur: Tensor, streams: Streams, fused: Fused) -> Tensor:
     return out
 
 
+def rows_kept(streams: Tensor, out_ids: Tensor, label: str = "") -> Tensor:
+    """Give the streams of the tokens whose logits are kept, one row a token."""
+    width, count, n = streams.ne[:3]
+    return ops.get_rows(ops.reshape(streams, width * count, n), out_ids, label)
+
+
+def taken_apart(rows: Tensor, streams: Tensor) -> Tensor:
+    """Give rows of all streams as [width, streams, tokens] again, like those they were taken from."""
+    return ops.reshape(rows, *streams.ne[:2], rows.ne[1])
+
+
 def joined(b: Builder, streams: Tensor) -> Tensor:
     """Give the streams as one, for the output."""
     mixes = _mixes(b.w("output_hc_fn"), streams, "hc_head_mixes")

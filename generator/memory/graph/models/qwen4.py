@@ -15,7 +15,7 @@ from generator.memory.graph.attention import AttentionInput, attention_input, re
 from generator.memory.graph.builder import Builder, CacheView
 from generator.memory.graph.models.deepseek_sparse import only_picked
 from generator.memory.graph.models.gated_delta_net import after_ends, delta_net, feed, gated_attention
-from generator.memory.graph.models.hyper_connections import Fused, started
+from generator.memory.graph.models.hyper_connections import Fused, rows_kept, started, taken_apart
 from generator.memory.graph.states import StateInput, by_sequence, held_state
 from generator.memory.graph.tensor import Tensor
 from generator.memory.states import dilated_convolution, looked_up_blocks
@@ -44,9 +44,7 @@ def qwen4(b: Builder) -> None:
         inject = b.linear("hc_attn_inject", wide, il, scale=False)
         if il == b.n_layer - 1:
             cur, inject = ops.get_rows(cur, out_ids), ops.get_rows(inject, out_ids)
-            width, count, n = streams.ne[:3]
-            streams = ops.get_rows(ops.reshape(streams, width * count, n), out_ids)
-            streams = ops.reshape(streams, width, count, streams.ne[1])
+            streams = taken_apart(rows_kept(streams, out_ids), streams)
         streams = _added(streams, cur, inject, fused)
         cur, wide = _mixed(b, streams, "hc_ffn", il, fused)
         streams = _added(streams, feed(b, cur, il), b.linear("hc_ffn_inject", wide, il, scale=False), fused)

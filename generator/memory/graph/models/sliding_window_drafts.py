@@ -10,9 +10,8 @@ from types import MappingProxyType
 
 from generator.memory.graph import ops
 from generator.memory.graph.builder import Builder
-from generator.memory.graph.models.drafts import joined, logits
+from generator.memory.graph.models.drafts import joined, last_norm, logits
 from generator.memory.graph.models.sliding_window import Run, attention, feed_forward_part
-from generator.memory.graph.tensor import Tensor
 
 
 def _parallel(b: Builder) -> None:
@@ -22,7 +21,7 @@ def _parallel(b: Builder) -> None:
     read = b.norm(inp, "attn_norm", il, kind=run.norm)
     by_attention = attention(run, read, il)
     cur = ops.add(ops.add(feed_forward_part(run, read, il), inp), by_attention, "mtp_post_ffn")
-    cur = _last_norm(run, cur, "nextn.shared_head_norm")
+    cur = last_norm(b, cur, "nextn.shared_head_norm", kind=run.norm, label="mtp_shared_head_norm")
     cur.is_output = True
     logits(b, run.rows(cur), il, scaled=bool(b.real("logit_scale")))
 
@@ -34,14 +33,7 @@ def _serial(b: Builder) -> None:
     after = ops.add(attention(run, b.norm(inp, "attn_norm", il), il), inp, "mtp_ffn_inp")
     cur = run.rows(ops.add(feed_forward_part(run, b.norm(after, "ffn_norm", il), il), after, "mtp_post_ffn"))
     cur.is_output = True
-    logits(b, _last_norm(run, cur, "nextn.shared_head_norm", "layer_output_norm"), il)
-
-
-def _last_norm(run: Run, cur: Tensor, *names: str) -> Tensor:
-    """The first norm of these that the draft head has, else the model's own."""
-    weights = [run.b.opt(name, run.b.n_layer) for name in names]
-    own = next((weight for weight in weights if weight is not None), run.b.w("output_norm"))
-    return run.b.normed(cur, own, kind=run.norm, label="mtp_shared_head_norm")
+    logits(b, last_norm(b, cur, "nextn.shared_head_norm", "layer_output_norm", kind=run.norm, label="mtp_shared_head_norm"), il)
 
 
 GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType({"cohere2moe": _parallel, "step35": _serial, "mimo2": _serial})

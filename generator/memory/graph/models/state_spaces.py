@@ -11,7 +11,7 @@ from types import MappingProxyType
 from generator.memory.graph import feed_forward, ops
 from generator.memory.graph.attention import attend
 from generator.memory.graph.builder import Builder
-from generator.memory.graph.models.decoder import Inputs, qkv, rope_factors
+from generator.memory.graph.models.decoder import Inputs, qkv, rotated
 from generator.memory.graph.models.mamba import mamba, mamba2, plamo2
 from generator.memory.graph.states import StateInput
 from generator.memory.graph.tensor import Tensor
@@ -52,11 +52,7 @@ def granite_hybrid(b: Builder) -> None:
     positions = b.positions() if b.flag("rope.scaling.finetuned", default=True) else None
     for il in range(b.n_layer):
         residual, cur = cur, b.norm(cur, "attn_norm", il)
-        if b.heads_kv(il):
-            q, k, v = _rotated(b, cur, positions, il)
-            cur = attend(b, inputs.of(il), q, k, v, il)
-        else:
-            cur = mamba2(b, states, cur, il)
+        cur = attend(b, inputs.of(il), *rotated(b, cur, positions, il), il) if b.heads_kv(il) else mamba2(b, states, cur, il)
         cur, residual = b.kept(il, out_ids, cur, residual)
         after = ops.add(_scaled(b, cur), residual, "ffn_inp")
         cur = _granite_feed_forward(b, b.norm(after, "ffn_norm", il), il)
@@ -118,8 +114,7 @@ def falcon_h1(b: Builder) -> None:
     positions, states, inputs, out_ids = b.positions(), StateInput(b), Inputs(b), b.out_ids()
     for il in range(b.n_layer):
         residual = cur
-        q, k, v = _rotated(b, b.norm(cur, "attn_norm", il), positions, il)
-        attended = attend(b, inputs.of(il), q, k, v, il)
+        attended = attend(b, inputs.of(il), *rotated(b, b.norm(cur, "attn_norm", il), positions, il), il)
         scanned = mamba2(b, states, b.norm(residual, "attn_norm", il), il)
         (after,) = b.kept(il, out_ids, ops.add(ops.add(attended, scanned), residual, "layer_out"))
         cur = ops.add(feed_forward.dense(b, b.norm(after, "ffn_norm", il), il), after, "l_out")
@@ -132,24 +127,12 @@ def plamo2_model(b: Builder) -> None:
     positions, states, inputs, out_ids = b.positions(), StateInput(b), Inputs(b), b.out_ids()
     for il in range(b.n_layer):
         residual, cur = cur, b.norm(cur, "attn_norm", il)
-        if b.heads_kv(il):
-            q, k, v = _rotated(b, cur, positions, il)
-            cur = attend(b, inputs.of(il), q, k, v, il)
-        else:
-            cur = plamo2(b, states, cur, il)
+        cur = attend(b, inputs.of(il), *rotated(b, cur, positions, il), il) if b.heads_kv(il) else plamo2(b, states, cur, il)
         cur, residual = b.kept(il, out_ids, cur, residual)
         residual = ops.add(b.norm(cur, "post_attention_norm", il), residual, "attn_residual")
         cur = feed_forward.dense(b, b.norm(residual, "ffn_norm", il), il, gate="fused")
         cur = ops.add(b.norm(cur, "post_ffw_norm", il), residual, "ffn_residual")
     b.finish(cur)
-
-
-def _rotated(b: Builder, cur: Tensor, positions: Tensor | None, il: int) -> tuple[Tensor, Tensor, Tensor]:
-    q, k, v = qkv(b, cur, il)
-    if positions is None:
-        return q, k, v
-    factors = rope_factors(b, il)
-    return ops.rope(q, positions, factors, "Qcur"), ops.rope(k, positions, factors, "Kcur"), v
 
 
 GRAPHS: Mapping[str, Callable[[Builder], None]] = MappingProxyType(
