@@ -131,5 +131,5 @@ def _segment(lines: Sequence[str], start: int) -> Sequence[str]:
 
 
 def _total(lines: Sequence[str], source: str) -> Printed | None:
-    totals = [figure for line in lines if f"{source}" in line and (figure := total_of(line))]
+    totals = [figure for line in lines if source in line and (figure := total_of(line))]
     return Printed.added(totals) if totals else None

@@ -65,7 +65,6 @@ EQUAL_HEADS = frozenset({40, 64, 72, 80, 96, 112, 128, 256})
 GROUPED_HEADS = {192: (128, 8), 320: (256, 32), 512: (512, 2), 576: (512, 2)}
 """Lengths of K for which they want a certain length of V, and query heads in groups of so many for each head of K."""
 
-
 PAIRED_ON_CUDA = Builds(until="v0.5.0")
 """Builds whose default CUDA kernels want K and V of one type, of those in `PAIRED_TYPES`; v0.5.0 copies others to F16."""
 

@@ -32,6 +32,9 @@ from generator.quantity import ONE, TOKEN, Quantity, smallest
 ALIGNMENT = 128
 """Bytes to which a device aligns a tensor (ggml/src/ggml-cuda/ggml-cuda.cu)."""
 
+HOST_ALIGNMENT = 32
+"""Bytes to which the host does (ggml/src/ggml-impl.h, TENSOR_ALIGNMENT)."""
+
 MEASURING = frozenset({"llama-fit-params"})
 """Programs that measure the first graph only.
 
@@ -43,9 +46,6 @@ LARGEST_ALONE = frozenset({"kimi-linear", "minimax-01"})
 
 RESERVES_ALONE = Builds(since="v0.5.0")
 """Builds that reserve for one sequence as well; v0.4.0 accepts sequences that do not divide the micro-batch, these do not."""
-
-HOST_ALIGNMENT = 32
-"""Bytes to which the host does (ggml/src/ggml-impl.h, TENSOR_ALIGNMENT)."""
 
 OUTPUTS_OF_SLOTS = Builds(since="b9849")
 """Builds whose llama-server reserves logits for its slots only; b9010 still reserved a whole micro-batch, as logs of both show."""
@@ -72,6 +72,7 @@ def compute_buffers(
         batches = [batch, *_one_token_a_sequence(batch)]
         if _reserves_for_one_sequence(model, context, engine):
             batches.append(batch_of(context, settings, layers, engine, flash=flash, alone=True))
+        # Every graph is made, also those that a program does not measure: one may be refused.
         made = [_made(model, layers, context, settings, placement, engine, each) for each in batches]
         reserved = made[:1] if settings.program in MEASURING else made
         return _largest([_peaks(builder, settings, placement, engine) for builder in reserved])
@@ -232,7 +233,7 @@ def cache_view(model: Model, cache: Cache, context: Context, settings: Settings)
         *(Count.of(cells), Count.of(streams), settings.type_k.upper(), settings.type_v.upper(), keys, values),
         transposed=settings.flash_attn == "off",
         widest_value=widest,
-        rotates_keys=_rotation(model, cache, settings.type_k, "key"),
+        rotates_keys=_rotation_of_keys(model, cache, settings.type_k),
         rotates_values=SMALLEST_ROTATION if values is not None and _rotates(model, settings.type_v, "value") else 0,
     )
 
@@ -242,8 +243,7 @@ def _rotates(model: Model, kind: str, part: str) -> bool:
     return block(kind)[0] > 1 and int(head_length(model, part)) % SMALLEST_ROTATION == 0
 
 
-def _rotation(model: Model, cache: Cache, kind: str, part: str) -> int:
+def _rotation_of_keys(model: Model, cache: Cache, kind: str) -> int:
     """Give the elements that K is rotated by: the largest power of two that divides its head (`build_input_k_rot`)."""
-    windowed = cache.window is not None
-    head = int(head_length(model, part, windowed=windowed))
-    return rotation_of(head) if head and _rotates(model, kind, part) else 0
+    head = int(head_length(model, "key", windowed=cache.window is not None))
+    return rotation_of(head) if head and _rotates(model, kind, "key") else 0
