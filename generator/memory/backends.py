@@ -6,6 +6,8 @@ and the `supports_op` of ggml/src/ggml-cuda/ggml-cuda.cu and ggml/src/ggml-vulka
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from generator.memory.builds import Build, Builds
 from generator.memory.model import Model, Tensor
 
@@ -26,6 +28,11 @@ STREAMS_WRITTEN_BY_VULKAN = Builds(since="v0.5.0")
 VULKAN_BUFFER_RANGE = 4 * 2**30 - 1
 """Bytes of one tensor that a Vulkan device can bind: `maxStorageBufferRange` is a number of 32 bits."""
 
+STATES_SCANNED = MappingProxyType({CUDA: frozenset({96, 128, 256}), VULKAN: frozenset({128, 256})})
+"""Elements of a Mamba-2 state that a backend scans; their heads are multiples of `HEADS_SCANNED`."""
+
+HEADS_SCANNED = 16
+
 
 def backend_of(build: str | None) -> str:
     """Give the backend that a plan of a build is for where none is named."""
@@ -43,8 +50,7 @@ def computes(backend: str, model: Model, tensor: Tensor) -> bool:
     state, heads = tensor.shape[0], tensor.shape[-1]
     head = int(model.number("ssm.inner_size")) // heads
     if state == 1:  # one decay a head: Mamba-2, whose state size is a hyperparameter
-        sizes = {96, 128, 256} if backend == CUDA else {128, 256}
-        return int(model.number("ssm.state_size")) in sizes and head % 16 == 0
+        return int(model.number("ssm.state_size")) in STATES_SCANNED[backend] and head % HEADS_SCANNED == 0
     return backend == CUDA and state == 16 and head == 1 and heads % 128 == 0
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from generator.gguf.types import block
-from generator.memory.backends import CUDA, VULKAN, VULKAN_BUFFER_RANGE
+from generator.memory.backends import CUDA, HEADS_SCANNED, STATES_SCANNED, VULKAN, VULKAN_BUFFER_RANGE
 from generator.memory.graph.tensor import VIEWS, Tensor, element_bytes
 
 Rule = Callable[[Tensor], bool]
@@ -32,18 +32,23 @@ def left_to_host(backend: str, node: Tensor) -> bool:
     return rule is not None and rule(node)
 
 
+def _other_states(backend: str, states: Tensor) -> bool:
+    """Tell whether a backend does not scan Mamba-2 states of this length, or of heads of this size."""
+    return states.ne[0] not in STATES_SCANNED[backend] or states.ne[1] % HEADS_SCANNED > 0
+
+
 def _scan_of_cuda(node: Tensor) -> bool:
-    """Mamba-2 with states of 96, 128 or 256 and whole heads; Mamba with states of 16, heads of one element and one group."""
+    """Mamba-2; Mamba with states of 16, heads of one element and one group."""
     states, a, at_b = node.src[0], node.src[3], node.src[4]
     if a.ne[0] == 1:
-        return states.ne[0] not in {96, 128, 256} or states.ne[1] % 16 > 0
+        return _other_states(CUDA, states)
     return states.ne[0] != 16 or states.ne[1] != 1 or states.ne[2] % 128 > 0 or at_b.ne[1] != 1
 
 
 def _scan_of_vulkan(node: Tensor) -> bool:
-    """Mamba-2 only, with states of 128 or 256."""
+    """Mamba-2 only."""
     states, a = node.src[0], node.src[3]
-    return a.nb[1] != element_bytes("F32") or states.ne[0] not in {128, 256} or states.ne[1] % 16 > 0
+    return a.nb[1] != element_bytes("F32") or _other_states(VULKAN, states)
 
 
 def _product_of_cuda(node: Tensor) -> bool:
