@@ -12,7 +12,6 @@ from generator.gguf.types import F32_BYTES
 from generator.memory.context import Context
 from generator.memory.model import Model
 from generator.memory.plan import Plan
-from generator.memory.settings import Settings
 from generator.quantity import BYTE, ONE, Quantity, total
 
 MEBIBYTE = 2**20
@@ -65,7 +64,7 @@ def host_need(plan: Plan) -> HostNeed:
     if plan.program == "llama-server":
         if plan.settings.cache_ram:
             may_add.append(("prompt cache", prompt_cache_limit(plan.settings.cache_ram)))
-        checkpoints = _checkpoints(plan, plan.settings)
+        checkpoints = _checkpoints(plan)
         if int(checkpoints):
             may_add.append(("context checkpoints", checkpoints))
     return HostNeed(tuple((name, size) for name, size in taken if int(size)), tuple(may_add))
@@ -80,7 +79,7 @@ def logits(model: Model, context: Context) -> Quantity:
     return words * context.sequences * Quantity.constant(F32_BYTES, BYTE, "bytes of an F32")
 
 
-def _checkpoints(plan: Plan, settings: Settings) -> Quantity:
+def _checkpoints(plan: Plan) -> Quantity:
     """Give what context checkpoints may take: copies of recurrent state, so many a slot; windows are cut short and not counted."""
     state = total((device.terms.recurrent for device in (plan.host, *plan.gpus)), words="recurrent state of every sequence")
-    return state * Quantity.constant(max(settings.ctx_checkpoints, 0), ONE, "--ctx-checkpoints")
+    return state * Quantity.constant(max(plan.settings.ctx_checkpoints, 0), ONE, "--ctx-checkpoints")
