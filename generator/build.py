@@ -20,6 +20,8 @@ from generator.guide.numbers import Subject, write_numbers
 from generator.guide.page import ledger_values, tidied
 from generator.guide.pictures import pictures
 from generator.guide.referee import write_referee
+from generator.guide.situation import situation_of
+from generator.guide.threads import misplaced
 from generator.memory.context import context_of
 from generator.memory.model import Model
 from generator.memory.refusals import refuse
@@ -27,6 +29,9 @@ from generator.memory.settings import Settings
 from generator.planning import model_of_lock
 from generator.solve.auto import settled
 from generator.specs import Engine, Recipe
+
+METHOD_LINKS = tuple(f"../../method/{name}.md" for name in ("context", "expert-offload", "drift", "numbers", "unknown"))
+"""Pages that explain how things are worked out, as a guide links to them."""
 
 STALE_AFTER = timedelta(days=30)
 """A fact that was not checked for longer is named after a build."""
@@ -79,36 +84,40 @@ def build_guide(catalog: Catalog, model_name: str, card_name: str, *, answered: 
     subject = subject_of(catalog, sources)
     book = write_numbers(subject)
     write_referee(book, subject)
-    title = f"{sources.model.title} on {sources.card.title}"
+    title = title_of(sources)
     drawn = pictures(book, subject, title)
     marks = Marks(book, sources.facts, sources.engine, sources.issues, names_of(sources), sources.model.quotes)
-    values = values_of(sources, subject, marks, drawn)
+    here = situation_of(subject, sources.card, book)
+    if problems := [_problem(sources.recipe, *each) for each in misplaced(sources.recipe, sources.issues, here)]:
+        raise SpecErrors(problems)
+    values = values_of(sources, subject, marks, drawn, here)
     body = rendered(sources.templates, "guide.md.j2", values)
     ledger = Ledger.of(description(sources), book, marks.claims.values(), sources.facts)
     tail = rendered(sources.templates, "ledger.md.j2", ledger_values(ledger, card_name))
     page = tidied(body + "\n" + tail)
     beside = {f"{card_name}/guide.json": ledger.json()} | {f"{card_name}/{name}.svg": picture.svg for name, picture in drawn.items()}
-    allowed = Allowed(tuple(proper_names(sources)), frozenset(marks.quotes), frozenset(marks.days), frozenset(beside))
+    linked = {f"../{other.page}.md" for other in (*sources.elsewhere, *filter(None, [sources.nearest]))} | set(METHOD_LINKS)
+    allowed = Allowed(tuple(proper_names(sources)), frozenset(marks.quotes), frozenset(marks.days), frozenset({*beside, *linked}))
     folder = f"guides/{model_name}"
     lint(page, ledger, allowed, file=f"site/{folder}/{card_name}.md")
     files = {f"{folder}/{card_name}.md": page} | {f"{folder}/{name}": text for name, text in beside.items()}
     return Guide(model_name, card_name, files, ledger, sources.facts)
 
 
-def gather(catalog: Catalog, model_name: str, card_name: str) -> Sources:
+def gather(catalog: Catalog, model_name: str, page: str) -> Sources:
     """Read everything a guide is made from: recipe, model, card, engine, threads, and the facts of all of them.
 
     A depth that the recipe leaves open is chosen here.
     """
-    recipe, chosen = settled(catalog, catalog.recipe(model_name, card_name))
+    recipe, chosen = settled(catalog, catalog.recipe(model_name, page))
     model = catalog.model(model_name)
-    card = catalog.card(card_name)
+    card = catalog.card(recipe.card)
     engine = catalog.engine(recipe.engine, recipe.build)
-    issues = {ref: catalog.issue(ref) for ref in catalog.threads(recipe)}
+    issues = {ref: catalog.issue(ref) for ref in catalog.threads(recipe.engine)}
     facts = recipe.facts
     for spec in (model, card, engine, *issues.values()):
         facts = facts.merged(catalog.known(spec))
-    facts = facts.merged(catalog.measured(model_name, card_name))
+    facts = facts.merged(catalog.measured(model_name, page))
     return Sources(recipe, model, card, _with_read_lines(engine, facts), issues, facts, catalog.root / "templates", chosen)
 
 
@@ -138,7 +147,7 @@ def subject_of(catalog: Catalog, sources: Sources) -> Subject:
     recipe = sources.recipe
     quant = sources.model.quant(recipe.quant)
     header = model_of_lock(catalog.lock(sources.model.name), quant.name)
-    if problems := [*_beyond_the_model(recipe, header), *_about_others(sources)]:
+    if problems := list(_beyond_the_model(recipe, header)):
         raise SpecErrors(problems)
     subject = Subject(recipe, Settings.from_recipe(recipe.settings), header, sources.facts, sources.card.backend, sources.chosen)
     for place, settings in [("settings", subject.settings), *((f"fallbacks[{i}]", each) for i, each in enumerate(subject.fallbacks))]:
@@ -158,22 +167,12 @@ def _beyond_the_model(recipe: Recipe, header: Model) -> Iterator[Problem]:
     if isinstance(trained, int) and isinstance(n_ctx, int) and n_ctx > trained:
         problem = f"a context of {n_ctx} is longer than the {trained} tokens the model was trained for"
         yield _problem(recipe, "settings.n_ctx", problem, f"give {trained} or less")
-    if not header.experts() or not recipe.settings.get("n_cpu_moe"):
-        remedy = "give n_cpu_moe a number from 1 up; guides for what fits whole, and for models without experts, are not written yet"
-        yield _problem(recipe, "settings.n_cpu_moe", "the recipe keeps no routed experts in system memory", remedy)
-    elif recipe.settings.get("cpu_moe"):
+    asked = next((name for name in ("n_cpu_moe", "cpu_moe") if recipe.settings.get(name)), None)
+    if asked and not header.experts():
+        problem = f"{asked} moves nothing: the model has no routed experts"
+        yield _problem(recipe, f"settings.{asked}", problem, "leave it out; n_gpu_layers keeps whole layers in system memory")
+    elif recipe.settings.get("n_cpu_moe") and recipe.settings.get("cpu_moe"):
         yield _problem(recipe, "settings.cpu_moe", "cpu_moe keeps all experts in system memory, n_cpu_moe some", "leave out one of the two")
-
-
-def _about_others(sources: Sources) -> Iterator[Problem]:
-    """Give the recipe's threads that are about other cards than its own."""
-    own = {"cards": sources.card.name, "compute_capabilities": sources.card.compute_capability}
-    for index, ref in enumerate(sources.recipe.issues):
-        for scope, here in own.items():
-            wanted = getattr(sources.issues[ref].applies, scope)
-            if wanted and here not in wanted:
-                problem = f"{ref} is about {scope.replace('_', ' ')} {', '.join(wanted)}, and this card's is {here or 'none'}"
-                yield _problem(sources.recipe, f"issues[{index}]", problem, "take it off the list, or widen `applies` in its file")
 
 
 def _problem(recipe: Recipe, path: str, message: str, remedy: str) -> Problem:
@@ -214,6 +213,11 @@ def description(sources: Sources) -> dict[str, object]:
         "budget_policy": recipe.budget.policy,
         **({"chosen": ["n_cpu_moe"]} if sources.chosen else {}),
     }
+
+
+def title_of(sources: Sources) -> str:
+    """Give the title of a guide."""
+    return f"{sources.model.title} on {sources.recipe.titled(sources.card)}"
 
 
 def names_of(sources: Sources) -> dict[str, str]:

@@ -47,9 +47,9 @@ _REF = re.compile(r"(?P<tracker>[a-z0-9][a-z0-9.-]*)#(?P<number>[1-9][0-9]{0,9})
 _MODEL_FILE = "model.yml"
 _LOCK_FILE = "model.lock.json"
 _THREADS_LOCK = "threads.lock.json"
+_SEVERAL = re.compile(r"^[2-8]x-")
 _LOCK_SUFFIX = ".lock.json"
 _MEASURED_SUFFIX = ".measure.lock.json"
-_THREAD = re.compile(r"\{issue (\d+)\}")
 
 
 class UnknownEntryError(UnknownNameError):
@@ -67,6 +67,11 @@ class UnknownEntryError(UnknownNameError):
 def _is_newer(locked: Fact, own: Fact | None) -> bool:
     """Tell whether a locked fact stands over what the spec says: it does unless the author has read the source since."""
     return own is None or own.checked is None or (locked.checked is not None and locked.checked >= own.checked)
+
+
+def card_of(page: str) -> str:
+    """Give the name of the card that a page is about."""
+    return _SEVERAL.sub("", page)
 
 
 def _plain(name: str) -> str:
@@ -128,7 +133,7 @@ class Catalog:
         return sorted(path.stem for path in self._recipes.glob("cards/*.yml"))
 
     def recipes(self) -> list[tuple[str, str]]:
-        """Give the (model, card) of every recipe."""
+        """Give the (model, page) of every recipe: a page is called after its card, or 2x-<card> for two of them."""
         files = (path for path in self._recipes.glob("models/*/*.yml") if path.name != _MODEL_FILE)
         return sorted((path.parent.name, path.stem) for path in files)
 
@@ -154,14 +159,17 @@ class Catalog:
             raise UnknownEntryError("card", name, self.cards(), remedy="`gen list cards` shows all")
         return self._load(path, load_card)
 
-    def recipe(self, model: str, card: str) -> Recipe:
-        """Read the recipe of a model and a card. Raises UnknownNameError for the model, the card, or the pair; SpecErrors."""
-        path = self._model_folder(model) / f"{card}.yml"
-        if not _NAME.fullmatch(card) or path.name == _MODEL_FILE or not path.is_file():
+    def recipe(self, model: str, page: str) -> Recipe:
+        """Read the recipe of a model and a card, or several cards (2x-rtx-3090).
+
+        Raises UnknownNameError for the model, the card, or the pair; SpecErrors.
+        """
+        path = self._model_folder(model) / f"{page}.yml"
+        if not _NAME.fullmatch(page) or path.name == _MODEL_FILE or not path.is_file():
             own = [each for of, each in self.recipes() if of == model]
-            if card not in self.cards():
-                raise UnknownEntryError("card", card, self.cards(), remedy="`gen list cards` shows all")
-            raise UnknownEntryError(f"recipe of '{model}'", card, own, remedy="`gen list recipes` shows all")
+            if card_of(page) not in self.cards():
+                raise UnknownEntryError("card", page, self.cards(), remedy="`gen list cards` shows all")
+            raise UnknownEntryError(f"recipe of '{model}'", page, own, remedy="`gen list recipes` shows all")
         return self._load(path, load_recipe)
 
     def engine(self, name: str, build: str) -> Engine:
@@ -195,15 +203,15 @@ class Catalog:
         """Give the path of a model's lock, whether or not it is there. Raises UnknownNameError."""
         return self._model_folder(model) / _LOCK_FILE
 
-    def measured_path(self, model: str, card: str) -> Path:
+    def measured_path(self, model: str, page: str) -> Path:
         """Give the path of the lock with what an engine said of a recipe, whether or not it is there. Raises UnknownNameError."""
-        if card not in self.cards():
-            raise UnknownEntryError("card", card, self.cards(), remedy="`gen list cards` shows all")
-        return self._model_folder(model) / f"{card}{_MEASURED_SUFFIX}"
+        if card_of(page) not in self.cards():
+            raise UnknownEntryError("card", page, self.cards(), remedy="`gen list cards` shows all")
+        return self._model_folder(model) / f"{page}{_MEASURED_SUFFIX}"
 
-    def measured(self, model: str, card: str) -> Facts:
+    def measured(self, model: str, page: str) -> Facts:
         """Give what an engine said of a recipe when it was last asked; nothing where none was. Raises LockError."""
-        path = self.measured_path(model, card)
+        path = self.measured_path(model, page)
         return self._locked(path) if path.exists() else Facts()
 
     # what sources answered
@@ -233,15 +241,9 @@ class Catalog:
             newer = [fact for fact in newer if fact.key.startswith(f"{spec.prefix}.")]
         return spec.facts.merged(newer)
 
-    def threads(self, recipe: Recipe) -> list[str]:
-        """Give the references of a recipe's threads, and of those that its prose, its specs' or theirs link to."""
-        specs = [recipe, self.model(recipe.model), self.card(recipe.card), self.engine(recipe.engine, recipe.build)]
-        prose = [note.text for spec in specs for note in spec.notes.values()]
-        prose += [section.text for ref in recipe.issues for section in self.issue(ref).sections.values()]
-        linked = {int(number) for text in prose for number in _THREAD.findall(text)}
-        known = set(self.issues())  # of any other thread the prose is told where it is filled, with its file and line
-        refs = [ref for number in sorted(linked) if (ref := f"{recipe.engine}#{number}") in known]
-        return list(dict.fromkeys([*recipe.issues, *refs]))
+    def threads(self, engine: str) -> list[str]:
+        """Give the references of the threads in an engine's tracker."""
+        return [ref for ref in self.issues() if ref.startswith(f"{engine}#")]
 
     def _locked(self, path: Path) -> Facts:
         if path not in self._read:
@@ -356,8 +358,8 @@ class Catalog:
         return problems
 
     def _recipe_row(self, recipe: Recipe) -> Row:
-        title = f"{self.model(recipe.model).title} on {self.card(recipe.card).title}"
-        return Row("recipe", f"{recipe.model} {recipe.card}", title, f"{recipe.quant}, {recipe.engine} {recipe.build}")
+        title = f"{self.model(recipe.model).title} on {recipe.titled(self.card(recipe.card))}"
+        return Row("recipe", f"{recipe.model} {recipe.page}", title, f"{recipe.quant}, {recipe.engine} {recipe.build}")
 
 
 def _model_row(model: Model) -> Row:

@@ -141,7 +141,7 @@ def _failed(root: Path, night: Night, after: Pages) -> list[tuple[str, str]]:
 def severities(catalog: Catalog, pairs: Pairs) -> dict[str, str]:
     """Give how bad it is when a fact moves, by the prefix of its key: of each thread of these recipes, and of each one's own file."""
     recipes = [catalog.recipe(*pair) for pair in pairs]
-    issues = {ref: catalog.issue(ref) for recipe in recipes for ref in catalog.threads(recipe)}
+    issues = {ref: catalog.issue(ref) for recipe in recipes for ref in catalog.threads(recipe.engine)}
     files = {f"file.{recipe.quant.lower()}": COMMAND for recipe in recipes}
     return files | {issue.prefix: issue.severity for issue in issues.values()}
 

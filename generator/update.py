@@ -247,7 +247,7 @@ def _line(text: str, number: int) -> str:
 
 def _threads(catalog: Catalog, recipes: list[Recipe], live: Live, since: date | None) -> Iterator[tuple[str, str]]:
     """Say which threads of these recipes are not as the catalogue has them, or were opened since a day."""
-    issues = {ref: catalog.issue(ref) for recipe in recipes for ref in catalog.threads(recipe)}
+    issues = {ref: catalog.issue(ref) for recipe in recipes for ref in catalog.threads(recipe.engine)}
     threads = live.github.threads([(issue.tracker, issue.number) for issue in issues.values()])
     for ref, issue in issues.items():
         thread = threads[issue.tracker, issue.number]

@@ -7,44 +7,74 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from generator.claims.scope import Situation
 from generator.errors import InputError
 from generator.facts import Facts
+from generator.guide.cards import card_values
 from generator.guide.environment import has_template, rendered
+from generator.guide.install import cuda_of, floor_of
 from generator.guide.ledger import Book
-from generator.guide.marks import Marks, anchor, code, escaped, spelled
-from generator.guide.numbers import Subject
+from generator.guide.marks import Marks, anchor, code, escaped, linked, spelled
+from generator.guide.numbers import Offload, Subject, ladder_rows
+from generator.guide.numbers.beside import DRAFT, draft_types
+from generator.guide.numbers.budget import fits
+from generator.guide.numbers.ladder import fallback_rung, ladder_caches, own_offload
+from generator.guide.numbers.speed import depths
 from generator.guide.pictures import Picture
+from generator.guide.threads import Threads
 from generator.guide.working import working_rows
+from generator.memory.backends import CUDA
 from generator.memory.budget import Policy
+from generator.memory.context import context_of
+from generator.memory.rows import is_latent
 from generator.memory.settings import to_arguments
+from generator.memory.windows import windowed_blocks
 from generator.solve.auto import Chosen
-from generator.specs import Card, Citation, Engine, Fallback, Issue, Model, Recipe, Setting
-
-CARD_ROWS = (
-    ("memory", "Memory"),
-    ("memory_type", "Memory type"),
-    ("memory_bus", "Memory bus"),
-    ("cuda_cores", "CUDA cores"),
-    ("boost_clock", "Boost clock"),
-    ("base_clock", "Base clock"),
-    ("board_power", "Board power"),
-    ("system_power", "Recommended supply"),
-    ("pcie_generation", "PCI Express generation"),
-    ("pcie_lanes", "PCI Express lanes"),
-    ("memory_speed", "Memory speed"),
-    ("memory_bandwidth", "Memory bandwidth"),
-)
-"""Facts of a card in the order the page shows them, with the words it uses."""
+from generator.specs import PAGE_SECTIONS, Card, Citation, Engine, Fallback, Issue, Model, Recipe, Setting, Spec
 
 COMMAND_WIDTH = 48
 """Characters of a command's line, without its indent."""
 
-ICONS = {"red": "🔴", "amber": "🟠", "note": "⚪"}
+TITLES = {
+    "what_you_build": "What you build",
+    "requirements": "Requirements",
+    "install": "Install",
+    "download": "Download",
+    "run": "Run",
+    "offload": "How the offload works",
+    "budget": "The memory budget",
+    "two_cards": "What each card holds",
+    "choosing": "Choose your own settings",
+    "fallback": "The fallback, and what it costs",
+    "speed": "Where speed goes",
+    "prefill": "Reading the prompt",
+    "results": "Results",
+    "draft_head": "The draft head",
+    "vision": "Images",
+    "alternatives": "Instead of this",
+    "ollama": "Ollama",
+    "troubleshooting": "When something goes wrong",
+    "unknown": "What this page does not know",
+}
+"""Headings of sections that a recipe writes in its own words, where it gives none."""
+
+SAMPLING = {"temp": "temperature", "top_p": "top-p", "top_k": "top-k", "min_p": "min-p", "repeat_penalty": "repetition penalty"}
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The recipe of the same model that fits with least memory: its page below `site/guides/`, and title."""
+
+    page: str
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The specs of one guide, as authored; `chosen` is how the recipe came to a depth that it leaves open."""
+    """The specs of one guide, as authored; `chosen` is how the recipe came to a depth that it leaves open.
+
+    `nearest` is a recipe that fits where this one does not; `elsewhere` are the other recipes of the model.
+    """
 
     recipe: Recipe
     model: Model
@@ -54,26 +84,19 @@ class Sources:
     facts: Facts
     templates: Path
     chosen: Chosen | None = None
+    nearest: Nearest | None = None
+    elsewhere: tuple[Nearest, ...] = ()
 
 
-def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[str, Picture]) -> dict[str, object]:
+def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[str, Picture], here: Situation) -> dict[str, object]:
     """Give the names that templates may use."""
     book = marks.book
-    policy = Policy(sources.recipe.budget.policy)
+    threads = Threads(sources.issues, sources.recipe, here, marks)
     values: dict[str, object] = {
-        "model": _model(sources.model),
-        "card": {"title": escaped(sources.card.title), "compute_capability": sources.card.compute_capability},
-        "recipe": sources.recipe,
-        "settings": subject.settings,
-        "chosen": None
-        if subject.chosen is None
-        else {"run": spelled(subject.chosen.run), "by_compute": subject.chosen.compute is not None},
-        "build": sources.engine.build,
-        "quant": sources.recipe.quant,
-        "prefix": subject.prefix,
-        "caches": "/".join(subject.caches),
-        "file_name": sources.model.quant(sources.recipe.quant).file,
-        "model_path": model_path(sources),
+        **_names(sources, subject, marks),
+        **_run(sources, subject, book),
+        **_model_words(subject, book),
+        **card_values(sources.card, sources.facts, marks),
         "book": book,
         "n": marks.number,
         "cite": marks.cite,
@@ -81,34 +104,185 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "holds": marks.holds,
         "citation_quote": lambda name: sources.engine.citation(name).quote,
         "prose": _prose(sources, marks),
+        "noted": _noted(sources),
         "command": lambda fallback=None: command(sources, fallback),
-        "fits": book["budget.total"] <= book["budget.ceiling"],
-        "measured": False,
         "referee": _referee(sources, marks),
-        "reconstructed": sources.facts[f"header.{subject.prefix}.tensors"].origin == "reconstructed",
-        "policy": str(policy),
-        "other_policy": str(Policy.ENGINE if policy is Policy.PUBLISHED else Policy.PUBLISHED),
-        "floor": _floor(sources, marks),
-        "cuda": _cuda(sources),
-        "card_facts": list(_card_facts(sources, marks)),
-        "not_published": list(_not_published(sources, marks)),
-        "memory_kinds": [{"name": escaped(kind.name)} for kind in sources.recipe.memory_kinds],
-        "ladder": _ladder(sources, subject, book),
+        "floor": floor_of(sources.engine, sources.model, marks),
+        "cuda": cuda_of(sources.engine, sources.card),
+        "op_offload": marks.cite("op_offload_test") if sources.card.backend == CUDA else marks.cite("op_offload_min_batch"),
+        "ladder": _ladder(subject, book),
         "fallbacks": sources.recipe.fallbacks,
+        "fallback_off": any(step.settings.get("flash_attn") == "off" for step in sources.recipe.fallbacks[:1]),
         "fallback_rows": _fallback_rows(sources, subject),
         "scores": sources.recipe.scores,
-        "working": working_rows(subject.plan),
-        "inside_reserve": "compute.slack" in book and int(book["compute.slack"]) >= 0,
-        "depths": sources.recipe.depths,
-        "draft": _draft(sources.recipe),
-        "figures": {name: {"alt": picture.alt, "path": f"{sources.card.name}/{name}.svg"} for name, picture in drawn.items()},
-        "issues_at": _issues(sources, marks),
+        "working": working_rows(subject.plan, subject.tightest),
+        "figures": {name: {"alt": picture.alt, "path": f"{sources.recipe.page}/{name}.svg"} for name, picture in drawn.items()},
+        "issues_at": threads.told(),
+        "known_issues": bool(threads.gathered()),
+        "nearest": _nearest(sources.nearest),
+        "elsewhere": [_link_to(other) for other in sources.elsewhere],
         "uncited": lambda: [_uncited(citation) for _, citation in sorted(marks.uncited.items())],
         "oldest_check": lambda: _day(marks, 0),
         "newest_check": lambda: _day(marks, -1),
+        "sections": PAGE_SECTIONS,
     }
     values["flags"] = _flags(sources, marks, values)
+    values["caps"] = _caps(sources, subject, marks)
+    values["written"], values["added"] = _own_sections(sources, marks)
     return values
+
+
+def _names(sources: Sources, subject: Subject, marks: Marks) -> dict[str, object]:
+    """Give what things are called."""
+    recipe, card = sources.recipe, sources.card
+    unified, many = subject.unified, subject.gpus > 1
+    on_card = "in the GPU's memory" if unified else "on the cards" if many else "on the card"
+    header = f"header.{subject.prefix}.tensors"
+    origin = sources.facts[header].origin if header in sources.facts else ""
+    sampling = [
+        f"{SAMPLING[name]} {marks.fact(f'model.sampling.{name}')}" for name in SAMPLING if f"model.sampling.{name}" in sources.facts
+    ]
+    dates = sorted({marks.checked(f"model.sampling.{name}") for name in SAMPLING if f"model.sampling.{name}" in sources.facts})
+    return {
+        "model": _model(sources.model),
+        "card": {
+            "title": escaped(card.title),
+            "compute_capability": card.compute_capability,
+            "vendor": card.vendor,
+            "backend": card.backend,
+        },
+        "title_of_cards": escaped(recipe.titled(card)),
+        "recipe": recipe,
+        "build": sources.engine.build,
+        "quant": recipe.quant,
+        "prefix": subject.prefix,
+        "file_name": sources.model.quant(recipe.quant).file,
+        "model_path": model_path(sources),
+        "on_card": on_card,
+        "on_the_fuller": "on the fuller card" if many else on_card,
+        "on_card_title": "In the GPU's memory" if unified else "On the fuller card" if many else "On the card",
+        "device_name": {"cuda": "CUDA", "rocm": "ROCm", "vulkan": "Vulkan", "sycl": "SYCL", "metal": "MTL"}[card.backend],
+        "memory_kinds": [{"name": escaped(kind.name)} for kind in recipe.memory_kinds],
+        "reconstructed": origin == "reconstructed",
+        "estimated": subject.tolerance is not None,
+        "config_link": linked("its published configuration", f"https://huggingface.co/{sources.model.base or sources.model.repository}"),
+        "sampling": f"{', '.join(sampling)} ({'; '.join(dates)})" if sampling else "",
+        "address": f"{recipe.settings.get('host', '127.0.0.1')}:{recipe.settings.get('port', 8080)}",
+    }
+
+
+def _run(sources: Sources, subject: Subject, book: Book) -> dict[str, object]:
+    """Give what the run does and whether it fits."""
+    settings, plan = subject.settings, subject.plan
+    draft = sources.recipe.draft or DRAFT
+    pair = "/".join(subject.caches)
+    at = depths(subject)
+    ceilings = [
+        {"depth": depth, "keys": keys}
+        for depth in at
+        if (keys := [key for key in (f"speed.ceiling.{depth}", *(f"speed.ceiling.{kind}.{depth}" for kind in range(8))) if key in book])
+    ]
+    depth, n_ctx = subject.depth, int(plan.context.asked)
+    shallowest = "fallback.shallowest_n_cpu_moe"
+    asked = settings.n_gpu_layers
+    return {
+        "settings": settings,
+        "offload": str(subject.offload),
+        "fits": fits(book),
+        "total_fits": book["budget.total"] <= book["budget.ceiling"],
+        "unified": subject.unified,
+        "gpus": subject.gpus,
+        "policy": str(subject.policy),
+        "other_policy": str(Policy.ENGINE if subject.policy is Policy.PUBLISHED else Policy.PUBLISHED),
+        "one_slot": int(plan.context.sequences) == 1,
+        "slots": int(plan.context.sequences),
+        "n_ctx": n_ctx,
+        "depth": depth,
+        "bench_layers": asked if isinstance(asked, int) else 99,
+        "bench_depth": min(32768, n_ctx // 2),
+        "all_experts": depth >= int(subject.model.loaded_blocks),
+        "deeper_than_needed": shallowest in book and int(book[shallowest]) < depth,
+        "n_host": int(book["weights.host"]) > 0,
+        "own_growth": f"kv.bytes_per_token.{pair}",
+        "own_total": f"kv.total.{pair}",
+        "inside_reserve": "compute.slack" in book and int(book["compute.slack"]) >= 0,
+        "depths": at,
+        "crossover_rows": all(f"crossover.{depth}" in book for depth in at),
+        "grows": len(at) > 1 and f"crossover.{at[-1]}" in book and book[f"crossover.{at[0]}"] < book[f"crossover.{at[-1]}"],
+        "ceilings": ceilings,
+        "default_ubatch": "n_ubatch" not in sources.recipe.settings,
+        "caps_prompt_cache": "cache_ram" in sources.recipe.settings,
+        "mapped": settings.load_mode in {"auto", "mmap"},
+        "draft": {"n_max": draft.n_max, "cache_key": f"draft.kv_{draft_types(draft)}", "type_k": draft.type_k},
+        "draft_fits": "draft.slack" in book and int(book["draft.slack"]) > 0,
+        "projector_fits": "weights.projector" in book and book["weights.projector"] <= book["budget.slack"],
+        "chosen": None
+        if subject.chosen is None
+        else {
+            "run": spelled(subject.chosen.run),
+            "by_compute": subject.chosen.compute is not None,
+            "one_less": "settings.n_cpu_moe.one_less" in book,
+        },
+    }
+
+
+def _model_words(subject: Subject, book: Book) -> dict[str, object]:
+    """Give what the model is made of."""
+    model, layers = subject.model, subject.layers
+    first_dense = int(model.number("leading_dense_block_count", 0))
+    uneven = "experts.block_sizes" in book and len(book["experts.block_sizes"].value) > 1  # type: ignore[arg-type]
+    return {
+        "mixture": bool(model.experts()),
+        "has_cache": bool(layers.caches),
+        "has_state": "recurrent.card" in book,
+        "latent": is_latent(model),
+        "windowed": bool(windowed_blocks(model)) and not subject.settings.swa_full,
+        "draft_in_file": bool(int(model.draft_blocks)),
+        "shared_expert": any("_shexp" in tensor.name for tensor in model.tensors),
+        "first_dense": first_dense,
+        "uneven": uneven,
+        "more_sizes": uneven and len(book["experts.block_sizes"].value) > 2,  # type: ignore[arg-type]
+        "all_blocks_have_experts": "experts.blocks" in book and int(book["experts.blocks"]) == int(model.loaded_blocks),
+        "cache_parts": list(_cache_parts(subject, book)),
+    }
+
+
+def _cache_parts(subject: Subject, book: Book) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for index, cache in enumerate(subject.layers.caches):
+        key = f"cache.{index}"
+        if f"{key}.size" not in book:
+            continue
+        words = "the whole context"
+        if cache.window is not None:
+            words = "a sliding window"
+        elif cache.picks_tokens:
+            words = "an index of the context"
+        elif cache.ratio is not None:
+            words = "the context, compressed"
+        rows.append({"key": key, "words": words, "window": f"{key}.window" if f"{key}.window" in book else ""})
+    return rows
+
+
+def _caps(sources: Sources, subject: Subject, marks: Marks) -> list[str]:
+    """Give ceilings on speed for the first screen: by kinds of system memory where weights wait there, else by context."""
+    book, kinds = marks.book, sources.recipe.memory_kinds
+    at = depths(subject)
+    if f"speed.ceiling.{at[0]}" in book:
+        said = [f"{marks.number(f'speed.ceiling.{at[0]}')} with an empty context"]
+        return [*said, f"{marks.number(f'speed.ceiling.{at[-1]}')} with a full one"] if len(at) > 1 else said
+    rows = [index for index in range(len(kinds)) if f"memory.{index}.ceiling" in book]
+    return [
+        f"{marks.number(f'memory.{index}.ceiling')} with {escaped(kinds[index].name)}" for index in dict.fromkeys([*rows[:1], *rows[-1:]])
+    ]
+
+
+def _nearest(nearest: Nearest | None) -> dict[str, str] | None:
+    return None if nearest is None else {"link": _link_to(nearest), "words": "by the same arithmetic"}
+
+
+def _link_to(other: Nearest) -> str:
+    return linked(escaped(other.title), f"../{other.page}.md")
 
 
 # --- the command ---------------------------------------------------------------------------------
@@ -163,75 +337,46 @@ def _word(value: object) -> str:
     return {True: "on", False: "off"}.get(value, str(value)) if isinstance(value, bool) else str(value)
 
 
-# --- prose and threads ---------------------------------------------------------------------------
+# --- prose ---------------------------------------------------------------------------------------
 
 
 def _prose(sources: Sources, marks: Marks) -> Callable[[str], str]:
     """Give the function that fills a slot: the recipe's own, or with a prefix the card's, the engine's or the model's."""
-    owners = {"card": sources.card, "engine": sources.engine, "model": sources.model}
 
     def prose(slot: str) -> str:
-        owner, _, name = slot.rpartition(":")
-        spec = owners[owner] if owner else sources.recipe
-        if name not in spec.notes:
-            return ""
-        return marks.prose(spec.notes[name], spec, owner or "recipe")
+        spec, owner, name = _slot(sources, slot)
+        return marks.prose(spec.notes[name], spec, owner) if name in spec.notes else ""
 
     return prose
 
 
-def _issues(sources: Sources, marks: Marks) -> dict[str, list[dict[str, str]]]:
-    """Give the recipe's threads by the section that tells them, in the recipe's order."""
-    places: dict[str, list[dict[str, str]]] = {
-        name: [] for name in ("first", "install", "memory", "auto_fit", "prefill", "draft_head", "host", "troubleshooting")
-    }
-    for ref in sources.recipe.issues:
-        issue = sources.issues[ref]
-        row = {"number": str(issue.number), "link": marks.issue_link(issue), "icon": ICONS[issue.severity]}
-        row["state"] = marks.state(issue)
-        row["headline"] = marks.prose(issue.headline, issue, issue.prefix)
-        if issue.severity == "red" and _is_open(issue, marks) and not places["first"]:
-            places["first"].append(dict(row))
-        titled = issue.symptom == str(marks.facts[f"{issue.prefix}.title"].value)
-        row["symptom"] = marks.quoted(issue.symptom) if titled else escaped(issue.symptom)
-        row["text"] = _told(issue, marks)
-        places[_place(issue)].append(row)
-    return places
+def _noted(sources: Sources) -> Callable[[str], bool]:
+    """Give the function that tells whether somebody wrote a slot."""
+
+    def noted(slot: str) -> bool:
+        spec, _, name = _slot(sources, slot)
+        return name in spec.notes
+
+    return noted
 
 
-def _place(issue: Issue) -> str:
-    """Give the section that tells a thread: by its topic, and for some by the technique it is about."""
-    if issue.topic in {"build", "draft_head"}:
-        return {"build": "install", "draft_head": "draft_head"}[issue.topic]
-    if "auto_fit" in issue.applies.techniques:
-        return "auto_fit"
-    if "prompt_cache" in issue.applies.techniques:
-        return "host"
-    if issue.topic == "memory":
-        return "memory"
-    if issue.topic == "speed" and "expert_offload" in issue.applies.techniques:
-        return "prefill"
-    return "troubleshooting"
+def _slot(sources: Sources, slot: str) -> tuple[Spec, str, str]:
+    owners: dict[str, Spec] = {"card": sources.card, "engine": sources.engine, "model": sources.model}
+    owner, _, name = slot.rpartition(":")
+    return (owners[owner] if owner else sources.recipe), owner or "recipe", name
 
 
-def _is_open(issue: Issue, marks: Marks) -> bool:
-    fact = marks.facts[f"{issue.prefix}.state"]
-    return fact.value == "open" and fact.status != "gone"
-
-
-def _told(issue: Issue, marks: Marks) -> str:
-    """Give a thread's sections as Markdown: what is reported, established and not, and what to do."""
-    parts = []
-    open_words = {"established": "Established.", "not established": "Not established.", "would change our mind": "What would change this."}
-    closed = not _is_open(issue, marks)
-    for name in ("report", "if closed", "established", "not established", "advice", "would change our mind"):
-        if name not in issue.sections or (name == "if closed" and not closed):
-            continue
-        text = marks.prose(issue.sections[name], issue, issue.prefix)
-        lead = {"advice": f"What to do on the {marks.names['card']}."}.get(name, open_words.get(name, ""))
-        joint = "\n\n" if text.startswith(("-", "1.", "|", "```")) else " "
-        parts.append(f"**{lead}**{joint}{text}" if lead else text)
-    return "\n\n".join(parts)
+def _own_sections(sources: Sources, marks: Marks) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Give the recipe's own sections as Markdown: those in the place of the page's, and those that follow each of them."""
+    written: dict[str, str] = {}
+    added: dict[str, list[str]] = {name: [] for name in PAGE_SECTIONS}
+    for name, section in sources.recipe.sections.items():
+        text = f"## {escaped(section.title or TITLES[name])}\n\n{marks.prose(section.text, sources.recipe, 'recipe')}"
+        if name in PAGE_SECTIONS:
+            written[name] = f"{anchor(name.replace('_', '-'))}\n\n{text}"
+        else:
+            added[section.after].append(text)
+    return written, added
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -244,82 +389,32 @@ def _model(model: Model) -> dict[str, str]:
         "architecture": model.architecture,
         "publisher": escaped(model.publisher),
         "licence_name": escaped(model.licence) if not any(map(str.isdecimal, model.licence)) else code(model.licence),
-        "base_name": code(model.base),
-        "base_url": f"https://huggingface.co/{model.base}",
+        "base_name": code(model.base) if model.base else "",
+        "base_url": f"https://huggingface.co/{model.base}" if model.base else "",
         "repository": model.repository,
         "repository_code": code(model.repository),
-        "repository_url": f"https://huggingface.co/{model.repository}",
+        "repository_url": f"https://huggingface.co/{model.repository}" if model.repository else "",
     }
 
 
-def _floor(sources: Sources, marks: Marks) -> dict[str, str]:
-    support = sources.engine.architectures.get(sources.model.architecture)
-    if support is None:
-        raise InputError(
-            f"{sources.engine.name} {sources.engine.build} has no entry for architecture '{sources.model.architecture}'",
-            where=sources.engine.file,
-            remedy="add it under `architectures`, with the build that first runs it and a citation",
-        )
-    return {"build": support.floor, "cite": marks.cite(support.citation)}
-
-
-def _cuda(sources: Sources) -> dict[str, object] | None:
-    """Give what the engine's build files say of this card's compute capability; None on another backend."""
-    if sources.engine.cuda is None or not sources.card.compute_capability:
-        return None
-    floor = next((row for row in sources.engine.cuda.floors if row.compute_capability == sources.card.compute_capability), None)
-    if floor is None:
-        return None
+def _ladder(subject: Subject, book: Book) -> dict[str, object]:
+    """Give the rows of the ladder, with the cells that are over the ceiling marked, and the flag its rows are about."""
+    pairs = ladder_caches(subject)
+    own, n_ctx = own_offload(subject), int(context_of(subject.model, subject.settings).asked)
     rows = []
-    for step in sources.engine.cuda.fallback_list:
-        bounds = [f"{code(step.since)} and later" if step.since else "", f"before {code(step.below)}" if step.below else ""]
-        rows.append(
-            {
-                "toolkit": ", ".join(bound for bound in bounds if bound) or "any",
-                "architectures": ", ".join(code(name) for name in step.architectures),
-                "citation": step.citation,
-            }
-        )
-    key = sources.card.compute_capability.replace(".", "_")
-    return {"toolkit": floor.toolkit, "architecture": floor.architecture, "citation": floor.citation, "rows": rows, "slot": f"cuda_{key}"}
-
-
-def _card_facts(sources: Sources, marks: Marks) -> list[dict[str, str]]:
-    rows = []
-    for name, words in CARD_ROWS:
-        key = f"card.{name}"
-        if key in sources.facts and sources.facts[key].known:
-            rows.append({"name": words, "text": marks.fact(key), "checked": marks.day(key)})
-    return rows
-
-
-def _not_published(sources: Sources, marks: Marks) -> list[str]:
-    lines = []
-    for name, words in CARD_ROWS:
-        key = f"card.{name}"
-        if key in sources.facts and sources.facts[key].status == "not_published":
-            text = f"the vendor publishes no {words[0].lower() + words[1:] if not words.startswith('PCI') else words}"
-            lines.append("- " + marks.claim(key, text[0].upper() + text[1:], f"{key} is not_published"))
-    return lines
-
-
-def _ladder(sources: Sources, subject: Subject, book: Book) -> dict[str, object]:
-    pairs = [f"{k}/{v}" for k, v in sources.recipe.ladder.cache]
-    rows = []
-    for depth, n_ctx in sources.recipe.ladder.rows:
-        cells = [f"ladder.{depth}@{n_ctx}.{pair}" for pair in pairs]
-        over = [not book[key] <= book["budget.ceiling"] for key in cells]
-        chosen = (depth, n_ctx) == (subject.settings.n_cpu_moe, subject.settings.n_ctx)
-        rows.append({"depth": depth, "n_ctx": n_ctx, "chosen": chosen, "cells": list(zip(cells, over, strict=True))})
-    return {"caches": pairs, "rows": rows}
+    for row in ladder_rows(subject):
+        cells = [(key, not book[key] <= book["budget.ceiling"]) for key in map(row.key, pairs)]
+        rows.append({"offload": row.offload, "n_ctx": row.n_ctx, "chosen": (row.offload, row.n_ctx) == (own, n_ctx), "cells": cells})
+    flag = {Offload.EXPERTS: "-ncmoe", Offload.LAYERS: "-ngl", Offload.WHOLE: ""}[subject.offload]
+    return {"caches": ["/".join(pair) for pair in pairs], "rows": rows if pairs else [], "flag": flag}
 
 
 def _fallback_rows(sources: Sources, subject: Subject) -> list[dict[str, str]]:
     rows = []
-    for step, settings in zip(sources.recipe.fallbacks, subject.fallbacks, strict=True):
+    for index, step in enumerate(sources.recipe.fallbacks):
         flags = " ".join(" ".join(argument) for argument in to_arguments(step.settings))
-        rung = f"{settings.n_cpu_moe}@{settings.n_ctx}.{settings.type_k}/{settings.type_v}"
-        rows.append({"flags": code(flags), "key": f"ladder.{rung}"})
+        row, pair = fallback_rung(subject, index)
+        rows.append({"flags": code(flags), "key": row.key(pair)})
     return rows
 
 
@@ -338,13 +433,6 @@ def _referee(sources: Sources, marks: Marks) -> dict[str, object] | None:
     }
 
 
-def _draft(recipe: Recipe) -> dict[str, object] | None:
-    if recipe.draft is None:
-        return None
-    name = recipe.draft.type_k if recipe.draft.type_k == recipe.draft.type_v else f"{recipe.draft.type_k}/{recipe.draft.type_v}"
-    return {"n_max": recipe.draft.n_max, "cache_key": f"draft.kv_{name}", "type_k": recipe.draft.type_k}
-
-
 def _uncited(citation: Citation) -> str:
     """Name a place of the engine's source whose line was not read at the pin, and where it was read instead."""
     elsewhere = citation.read_elsewhere
@@ -361,4 +449,4 @@ def _day(marks: Marks, position: int) -> str:
     return f"[{day.isoformat()}]({url})" if url else f"[{day.isoformat()}](#{key})"
 
 
-__all__ = ["CARD_ROWS", "Sources", "anchor", "command", "model_path", "values_of"]
+__all__ = ["Nearest", "Sources", "command", "model_path", "values_of"]

@@ -21,7 +21,9 @@ from generator.guide.figures import (
     vram_bar,
 )
 from generator.guide.ledger import Book
-from generator.guide.numbers import Subject
+from generator.guide.numbers import Offload, Subject, ladder_rows
+from generator.guide.numbers.ladder import ladder_caches, own_offload
+from generator.guide.numbers.speed import depths
 from generator.memory.budget import Policy
 
 
@@ -37,9 +39,9 @@ class Picture:
 def pictures(book: Book, subject: Subject, title: str) -> dict[str, Picture]:
     """Give the figures of a guide by name."""
     drawn = {"vram": _vram(book, subject, title)}
-    if subject.recipe.ladder.rows:
+    if ladder_rows(subject) and ladder_caches(subject):
         drawn["ladder"] = _ladder(book, subject, title)
-    if len(subject.recipe.depths) > 1:
+    if len(depths(subject)) > 1 and all(f"crossover.{depth}" in book for depth in depths(subject)) and not subject.unified:
         drawn["crossover"] = _crossover(book, subject, title)
     return drawn
 
@@ -53,55 +55,69 @@ def _caption(book: Book, label: str, key: str) -> Caption:
 
 
 def _vram(book: Book, subject: Subject, title: str) -> Picture:
-    caches = "/".join(subject.caches)
-    published = Policy(subject.recipe.budget.policy) is Policy.PUBLISHED
-    weights = _amount(book, "weights", "weights.card") if published else _amount(book, "weights", "weights.card_without_embedding")
-    host = [_amount(book, "routed experts", "weights.host"), _amount(book, "input embedding", "weights.input_embedding")]
+    published = subject.policy is Policy.PUBLISHED
+    weights = _amount(book, "weights", "weights.card_without_embedding" if published else "weights.card")
+    parts = [weights, _amount(book, "cache", "kv.card")]
+    if "recurrent.card" in book:
+        parts.append(_amount(book, "state", "recurrent.card"))
+    what = "routed experts" if subject.offload is Offload.EXPERTS else "layers"
+    host = [_amount(book, what, "weights.host")] if int(book["weights.host"]) else []
+    host.append(_amount(book, "input embedding", "weights.input_embedding"))
     caps = (_amount(book, "prompt cache, at most", "prompt_cache.limit"),) if "prompt_cache.limit" in book else ()
     memory = _amount(book, "installed", "host.machine") if "host.machine" in book else None
+    over = int(book["budget.total"]) > int(book["budget.ceiling"])
+    where = "on the fuller card" if subject.gpus > 1 else "for the GPU" if subject.unified else "on the card"
     svg = vram_bar(
         VramBar(
             title=f"{title}: memory",
-            subtitle=f"{book.text('budget.total')} on the card at a context of {book.text('settings.n_ctx')}",
-            parts=(weights, _amount(book, "cache", f"kv.total.{caches}"), _amount(book, "state", "recurrent.total")),
+            subtitle=f"{book.text('budget.total')} {where} at a context of {book.text('settings.n_ctx')}",
+            parts=tuple(part for part in parts if part.size),
             ceiling=_amount(book, "ceiling", "budget.ceiling"),
             usable=_amount(book, "usable", "budget.usable"),
-            card=_amount(book, "card", "budget.card"),
-            margin=_caption(book, "to spare", "budget.slack"),
+            card=_amount(book, "machine" if subject.unified else "card", "budget.card"),
+            margin=_caption(book, "missing" if over else "to spare", "budget.slack"),
             reserve=_caption(book, "reserve", "budget.reserve"),
-            beyond=_caption(book, "driver, display", "budget.driver"),
-            host=HostBar("System memory", tuple(host), caps, memory),
+            beyond=_caption(book, "the system" if subject.unified else "driver, display", "budget.driver"),
+            host=None if subject.unified else HostBar("System memory", tuple(host), caps, memory),
         )
     )
     return Picture("vram", "Bar of the card's memory by what fills it, and of the system memory beside it", svg)
 
 
 def _ladder(book: Book, subject: Subject, title: str) -> Picture:
-    recipe = subject.recipe
+    pairs, rows = ladder_caches(subject), ladder_rows(subject)
+    own = (own_offload(subject), int(book["settings.n_ctx"]))
     rungs = []
     chosen = None
-    for index, (depth, n_ctx) in enumerate(recipe.ladder.rows):
-        keys = [f"ladder.{depth}@{n_ctx}.{k}/{v}" for k, v in recipe.ladder.cache]
-        totals = tuple(Total(int(book[key]), book.text(key)) for key in keys)
-        rungs.append(Rung(str(depth), f"{n_ctx:,}", totals))
-        if (depth, n_ctx) == (subject.settings.n_cpu_moe, subject.settings.n_ctx):
+    for index, row in enumerate(rows):
+        totals = tuple(Total(int(book[key]), book.text(key)) for key in map(row.key, pairs))
+        rungs.append(Rung("all" if row.offload is None else str(row.offload), f"{row.n_ctx:,}", totals))
+        if (row.offload, row.n_ctx) == own:
             chosen = Chosen(index, 0, "this recipe")
+    flag = {Offload.EXPERTS: "-ncmoe", Offload.LAYERS: "-ngl", Offload.WHOLE: "-ngl"}[subject.offload]
     svg = ladder(
         LadderFigure(
             title=f"{title}: the ladder",
-            subtitle="weights, cache and state on the card, by depth of offload and context",
+            subtitle=_subtitle(book, subject),
             ceiling=_amount(book, "ceiling", "budget.ceiling"),
-            series=tuple(f"{k}/{v}" for k, v in recipe.ladder.cache),
+            series=tuple(f"{k}/{v}" for k, v in pairs),
             rungs=tuple(rungs),
             chosen=chosen,
+            heads=(flag, "-c"),
         )
     )
-    return Picture("ladder", "Totals on the card for each depth of offload and pair of cache types, against the ceiling", svg)
+    return Picture("ladder", "What is held on the card by offload, context and pair of cache types, against the ceiling", svg)
+
+
+def _subtitle(book: Book, subject: Subject) -> str:
+    held = "weights, cache and state" if "recurrent.card" in book else "weights and cache"
+    by = {Offload.EXPERTS: "by depth of offload and context", Offload.LAYERS: "by layers on the card and context"}
+    return f"{held} on the card, {by.get(subject.offload, 'by context')}"
 
 
 def _crossover(book: Book, subject: Subject, title: str) -> Picture:
     points = []
-    for depth in subject.recipe.depths:
+    for depth in depths(subject):
         key = f"crossover.{depth}"
         points.append(CrossoverPoint(depth, f"{depth:,}", Fraction(book[key].number), book.text(key)))
     svg = crossover(

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from generator.facts import Fact
 from generator.guide.ledger import Book
-from generator.guide.numbers import Subject, rung_of
+from generator.guide.numbers import Row, Subject, rung_total
 from generator.memory.budget import Policy
 from generator.memory.ladder import Rung
 from generator.quantity import BYTE, ONE, Number, Quantity, Value, derived, scalar
@@ -70,7 +70,8 @@ def _rungs(book: Book, subject: Subject) -> Iterator[Rung]:
     """Give the rungs of the recipe's ladder as the engine places things."""
     for depth, n_ctx in subject.recipe.ladder.rows:
         for caches in subject.recipe.ladder.cache:
-            yield rung_of(book, subject, depth, n_ctx, caches, Policy.ENGINE)
+            total = rung_total(book, subject, Row(depth, n_ctx), caches, Policy.ENGINE)
+            yield Rung(depth, n_ctx, caches, total)
 
 
 def _read(mebibytes: int, fact: Fact, label: str) -> Quantity:

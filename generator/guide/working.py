@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from generator.facts import Facts
 from generator.guide.ledger import Book
 from generator.memory.budget import Pool
-from generator.memory.graph.terms import COPY_OF
+from generator.memory.graph.terms import COPY_OF, Buffer
 from generator.memory.plan import Plan
 from generator.quantity import Quantity, largest, total
 
@@ -32,28 +32,28 @@ def excess_of(facts: Facts) -> Quantity | None:
     return largest(found) if found else None
 
 
-def write_working(book: Book, plan: Plan, pool: Pool, excess: Quantity | None) -> None:
-    """Write the buffers of the card and of the host under `compute`, and what the first leaves of the reserve.
+def write_working(book: Book, plan: Plan, pool: Pool, excess: Quantity | None, card: int = 0) -> None:
+    """Write the buffers of a card, by its index, and of the host under `compute`, and what the first leaves of the reserve.
 
     `excess` is what readings of the engine add to the card's. Nothing is written where no graph can be made of the header.
     """
     if plan.unknown_graph is not None:
         return
-    device = plan.gpus[0].terms.buffer
-    parts = [book.add(key, size, "MiB", 1) for key, _, size in _named(plan)]
+    device = plan.gpus[card].terms.buffer
+    parts = [book.add(key, size, "MiB", 1) for key, _, size in _named(device)]
     rest = [size for _, size in device.largest[len(parts) :]]
     if rest:
         parts.append(book.add("compute.card.rest", total(rest, words="tensors too small to name, and gaps"), "MiB", 1))
-    card = book.add("compute.card", total(parts, words=" + ".join(f"[{part.key}]" for part in parts)) if parts else device.size, "MiB", 1)
+    whole = book.add("compute.card", total(parts, words=" + ".join(f"[{part.key}]" for part in parts)) if parts else device.size, "MiB", 1)
     book.add("compute.host", plan.host.terms.compute, "MiB", 1)
     if excess is not None:
-        card = card + book.add("compute.excess", excess, "MiB", 1)
-    book.add("compute.slack", pool.reserve - card, "MiB", 1)
+        whole = whole + book.add("compute.excess", excess, "MiB", 1)
+    book.add("compute.slack", pool.reserve - whole, "MiB", 1)
 
 
-def working_rows(plan: Plan) -> list[dict[str, str]]:
-    """Give the parts worth naming, largest first: their keys, and their names in the engine's graph as a page shows them."""
-    return [{"key": key, "name": _words(name)} for key, name, _ in _named(plan)]
+def working_rows(plan: Plan, card: int = 0) -> list[dict[str, str]]:
+    """Give the parts of a card's buffer worth naming, largest first: their keys, and their names in the engine's graph as shown."""
+    return [{"key": key, "name": _words(name)} for key, name, _ in _named(plan.gpus[card].terms.buffer)]
 
 
 def _words(name: str) -> str:
@@ -62,8 +62,7 @@ def _words(name: str) -> str:
     return f"`{name}`" if copied == name else f"a copy of `{copied}` on its way to be used"
 
 
-def _named(plan: Plan) -> Iterator[tuple[str, str, Quantity]]:
-    buffer = plan.gpus[0].terms.buffer
+def _named(buffer: Buffer) -> Iterator[tuple[str, str, Quantity]]:
     seen: dict[str, int] = {}
     for name, size in buffer.largest:
         if int(size) * WORTH_NAMING < int(buffer.size):

@@ -26,12 +26,23 @@ from generator.quantity import BYTE, Quantity, total
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """One device's memory as quantities in bytes, each with its derivation; `buffer` is what `compute` consists of."""
+class Held:
+    """What one device holds whatever it computes, as quantities in bytes, each with its derivation."""
 
     weights: Quantity
     kv: Quantity
     recurrent: Quantity
+
+    @property
+    def held(self) -> Quantity:
+        """The three together."""
+        return self.weights + self.kv + self.recurrent
+
+
+@dataclass(frozen=True, slots=True)
+class Terms(Held):
+    """One device's memory as quantities in bytes, each with its derivation; `buffer` is what `compute` consists of."""
+
     buffer: Buffer
 
     @property
@@ -42,7 +53,7 @@ class Terms:
     @property
     def total(self) -> Quantity:
         """All four together."""
-        return self.weights + self.kv + self.recurrent + self.compute
+        return self.held + self.compute
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +179,14 @@ def make_plan(
     return Plan(model, settings, settings.program, build, backend, context, placement, host, devices, draft, unknown, beside)
 
 
+def held(model: Model, settings: Settings, *, gpus: int = 1, build: str | None = None, backend: str | None = None) -> tuple[Held, ...]:
+    """Give what each device holds in a run, the host's last: a plan without its graph, for settings that the engine is known to take."""
+    layers, settings = layers_of(model, build), settled(model, settings)
+    context = context_of(model, settings)
+    placement = place(model, settings, gpus, draft_head=settings.loads_draft_head, backend=backend or backend_of(build))
+    return tuple(_held(settings, layers, context, placement, device) for device in (*range(gpus), HOST))
+
+
 def _attends_at_once(model: Model, layers: Layers, context: Context, settings: Settings, placement: Placement, engine: Engine) -> bool:
     """Tell whether a run attends with flash attention; -fa auto depends on where the graph's attention is computed."""
     on = is_on(model, layers, settings, placement, engine.backend, engine.build)
@@ -229,10 +248,15 @@ def _buffers(peaks: Sequence[Peak], model: Model) -> tuple[Buffer, ...]:
 
 
 def _terms(settings: Settings, layers: Layers, context: Context, placement: Placement, device: int, compute: Buffer) -> Terms:
-    """Give one device's terms: a block's cache and state are where the block is, on the host with --no-kv-offload."""
+    here = _held(settings, layers, context, placement, device)
+    return Terms(here.weights, here.kv, here.recurrent, compute)
+
+
+def _held(settings: Settings, layers: Layers, context: Context, placement: Placement, device: int) -> Held:
+    """Give what one device holds: a block's cache and state are where the block is, on the host with --no-kv-offload."""
     words = "in host memory" if device == HOST else f"on device {device}"
     cache = caches_bytes(layers.caches, (settings.type_k, settings.type_v), settings, context, placement, device)
-    return Terms(placement.weights(device, words), cache, _states_bytes(layers, settings, context, placement, device), compute)
+    return Held(placement.weights(device, words), cache, _states_bytes(layers, settings, context, placement, device))
 
 
 def caches_bytes(

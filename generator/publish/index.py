@@ -18,11 +18,13 @@ def index_page(catalog: Catalog) -> str:
     """Give the page as Markdown. Raises what reading the catalogue raises."""
     lines = [INTRODUCTION]
     for model in catalog.models():
-        cards = [card for of, card in catalog.recipes() if of == model]
-        if not cards:
+        recipes = [catalog.recipe(of, page) for of, page in catalog.recipes() if of == model]
+        if not recipes:
             continue
         lines += [f"## {escaped(catalog.model(model).title)}", ""]
-        lines += [f"- {linked('on ' + escaped(catalog.card(card).title), f'guides/{model}/{card}.md')}" for card in cards]
+        for recipe in recipes:
+            title = escaped(recipe.titled(catalog.card(recipe.card)))
+            lines.append(f"- {linked(f'on {title}', f'guides/{model}/{recipe.page}.md')}")
         lines.append("")
     return "\n".join(lines).rstrip("\n") + "\n"
 

@@ -7,9 +7,9 @@ the JSON Schema made from the same tables.
 from generator.specs.card import BACKENDS, VENDORS, Card, load_card
 from generator.specs.common import Prose, Quote, Spec
 from generator.specs.engine import Citation, Cuda, CudaFloor, CudaStep, Engine, Flag, ReadElsewhere, Support, load_engine
-from generator.specs.issue import SECTIONS, SEVERITIES, STATES, TECHNIQUES, TOPICS, Applies, Issue, load_issue, tracker_name
+from generator.specs.issue import SECTIONS, SEVERITIES, STATES, TOPICS, WORDS, Applies, Issue, Variant, load_issue, tracker_name
 from generator.specs.model import Model, Projector, Quant, load_model
-from generator.specs.recipe import Budget, Draft, Fallback, Ladder, Machine, MemoryKind, Recipe, load_recipe
+from generator.specs.recipe import PAGE_SECTIONS, Budget, Draft, Fallback, Ladder, Machine, MemoryKind, Recipe, Section, load_recipe
 from generator.specs.schema import SPEC_TYPES, schema, schema_text
 from generator.specs.settings_names import CACHE_TYPES, LOAD_MODES, SETTINGS, SPECULATION, SPLIT_MODES, Setting, SettingName
 
@@ -17,6 +17,7 @@ __all__ = [
     "BACKENDS",
     "CACHE_TYPES",
     "LOAD_MODES",
+    "PAGE_SECTIONS",
     "SECTIONS",
     "SETTINGS",
     "SEVERITIES",
@@ -24,9 +25,9 @@ __all__ = [
     "SPEC_TYPES",
     "SPLIT_MODES",
     "STATES",
-    "TECHNIQUES",
     "TOPICS",
     "VENDORS",
+    "WORDS",
     "Applies",
     "Budget",
     "Card",
@@ -49,10 +50,12 @@ __all__ = [
     "Quote",
     "ReadElsewhere",
     "Recipe",
+    "Section",
     "Setting",
     "SettingName",
     "Spec",
     "Support",
+    "Variant",
     "load_card",
     "load_engine",
     "load_issue",

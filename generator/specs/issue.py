@@ -6,7 +6,7 @@ YAML between two lines of `---`, then prose in sections, each under `## <name>`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,29 +39,49 @@ KINDS = {"issue": "issues", "pull_request": "pull", "discussion": "discussions"}
 SEVERITIES = ("red", "amber", "note")
 TOPICS = ("crash", "wrong_output", "memory", "speed", "build", "draft_head", "history")
 STATES = ("open", "closed", "merged")
-TECHNIQUES = (
-    "expert_offload",
-    "flash_attention_on",
-    "flash_attention_off",
-    "draft_head",
-    "vision",
-    "long_context",
-    "auto_fit",
-    "prompt_cache",
+WORDS = (
+    *("moe", "dense", "hybrid", "sliding_window", "latent_attention", "draft_head", "vision"),
+    *("whole", "expert_offload", "layer_offload", "does_not_fit", "two_cards", "unified_memory"),
+    *("flash_attention_on", "flash_attention_off", "quantised_cache", "mixed_cache", "long_context", "fallback"),
+    *("auto_fit", "prompt_cache", "mmap"),
 )
-SECTIONS = ("headline", "report", "established", "not established", "advice", "if closed", "would change our mind")
+"""What a guide's reader has or does, as the scope of a thread and the variants of a section name it.
+
+Of the model: a mixture of experts or dense; blocks with a recurrent state, a window or latent attention; a draft head in the file; a
+projector in the repository. Of the run: where weights are, how many cards, and whether their memory is the system's; flash attention;
+cache types; a context above 65,536 tokens; a fallback that the page offers; an offload that the engine would choose by itself; a prompt
+cache; a file that is mapped.
+"""
+
+SECTIONS = ("headline", "report", "established", "not established", "not covered", "advice", "if closed", "would change our mind")
 
 
 @dataclass(frozen=True, slots=True)
 class Applies:
-    """What a thread is about. An empty tuple means any. `confirmed_builds` limits nothing: builds it was reproduced on."""
+    """What a thread is about. An empty tuple, or an empty build, means any.
+
+    Of architectures, backends, cards, compute capabilities and flags one has to match; of `techniques` all, each a word of WORDS or
+    `not` and one. Builds run from `from_build` to the one before `before_build`; `confirmed_builds`, on which it was reproduced, limit
+    nothing.
+    """
 
     architectures: tuple[str, ...] = ()
     backends: tuple[str, ...] = ()
     cards: tuple[str, ...] = ()
     compute_capabilities: tuple[str, ...] = ()
     techniques: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    from_build: str = ""
+    before_build: str = ""
     confirmed_builds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A section's prose, and the conditions that must all hold for it to be the one that is told; none for any reader."""
+
+    when: tuple[str, ...]
+    prose: Prose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +89,7 @@ class Issue(Spec):
     """A thread. Facts have the keys `issue.<tracker>.<number>.<name>`; `title` and `state` are always among them.
 
     `symptom` is what a reader sees when it happens, in a few plain words; the thread's title where the file gives none.
-    `sections` are prose by name; `headline` is always among them.
+    `sections` are variants of prose by name, in the order of the file; `headline` is always among them.
     """
 
     tracker: str
@@ -79,7 +99,7 @@ class Issue(Spec):
     topic: str
     symptom: str
     applies: Applies
-    sections: Mapping[str, Prose]
+    sections: Mapping[str, tuple[Variant, ...]]
 
     @property
     def ref(self) -> str:
@@ -96,10 +116,9 @@ class Issue(Spec):
         """Address of the thread."""
         return thread_url(self.tracker, self.kind, self.number)
 
-    @property
-    def headline(self) -> Prose:
-        """The thread in one sentence."""
-        return self.sections["headline"]
+    def section(self, name: str, meets: Callable[[str], bool]) -> Prose | None:
+        """Give a section as a reader is told it, by the conditions that hold: the first variant whose conditions do; None for none."""
+        return next((variant.prose for variant in self.sections.get(name, ()) if all(map(meets, variant.when))), None)
 
 
 def tracker_name(tracker: str) -> str:
@@ -125,9 +144,35 @@ _CAPABILITIES = optional(
     (),
     ["12.0"],
 )
-_TECHNIQUES = optional("techniques", ListOf(Choice(TECHNIQUES)), "What a run must do to meet it.", (), ["expert_offload"])
+_TECHNIQUES = optional(
+    "techniques",
+    ListOf(Choice((*WORDS, *(f"not {word}" for word in WORDS)))),
+    "What a reader must have or do to meet it, all of it.",
+    (),
+    ["expert_offload"],
+)
+_FLAGS = optional(
+    "flags", ListOf(Text(r"^--?[a-zA-Z][a-z0-9-]*$", "flag")), "Flags of which the page's command has one.", (), ["--tensor-split"]
+)
+_BUILD_NAME = Text(r"^(b[0-9]+|v[0-9]+\.[0-9]+\.[0-9]+)$", "build such as b10666 or v0.5.0")
+_FROM = optional("from", _BUILD_NAME, "First build it is about.", "", "b10741")
+_BEFORE = optional("before", _BUILD_NAME, "First build it is about no more.", "", "b10749")
 _CONFIRMED = optional("confirmed", ListOf(Text(NAME, "build")), "Builds it was reproduced on.", (), ["b10488"])
-_BUILDS: Field[tuple[str, ...]] = optional("builds", Record("Builds.", [_CONFIRMED], lambda values, _: values[_CONFIRMED]), "Builds.", ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    first: str = ""
+    end: str = ""
+    confirmed: tuple[str, ...] = ()
+
+
+_BUILDS: Field[_Range] = optional(
+    "builds",
+    Record("Builds.", [_FROM, _BEFORE, _CONFIRMED], lambda values, _: _Range(values[_FROM], values[_BEFORE], values[_CONFIRMED])),
+    "Builds it is about, and on which it was seen.",
+    _Range(),
+)
 
 
 def _applies(values: Values, _: Place) -> Applies:
@@ -137,13 +182,16 @@ def _applies(values: Values, _: Place) -> Applies:
         cards=values[_CARDS],
         compute_capabilities=values[_CAPABILITIES],
         techniques=values[_TECHNIQUES],
-        confirmed_builds=values[_BUILDS],
+        flags=values[_FLAGS],
+        from_build=values[_BUILDS].first,
+        before_build=values[_BUILDS].end,
+        confirmed_builds=values[_BUILDS].confirmed,
     )
 
 
 _APPLIES_RECORD = Record(
     "What the thread is about; a key left out means any.",
-    [_ARCHITECTURES, _BACKENDS, _CARDS, _CAPABILITIES, _TECHNIQUES, _BUILDS],
+    [_ARCHITECTURES, _BACKENDS, _CARDS, _CAPABILITIES, _TECHNIQUES, _FLAGS, _BUILDS],
     _applies,
 )
 
@@ -223,7 +271,7 @@ def load_issue(path: Path, shown: str = "") -> Issue:
     return issue
 
 
-def _issue(values: Values, at: Place, sections: dict[str, Prose]) -> Issue:
+def _issue(values: Values, at: Place, sections: dict[str, tuple[Variant, ...]]) -> Issue:
     tracker, number, kind = values[_TRACKER], values[_NUMBER], values[_KIND]
     prefix = f"issue.{tracker_name(tracker)}.{number}"
     has = held(values, prefix, source=thread_url(tracker, kind, number), facts=_FACTS)
@@ -255,9 +303,9 @@ def _split(text: str, report: Report) -> tuple[str, str, int]:
     return "\n".join(rows[1:end]), "\n".join(rows[end + 1 :]), end + 2
 
 
-def _sections(body: str, line: int, report: Report) -> dict[str, Prose]:
-    """Give the prose under each `## name`, without blank lines around it. Notes problems in the report."""
-    sections: dict[str, Prose] = {}
+def _sections(body: str, line: int, report: Report) -> dict[str, tuple[Variant, ...]]:
+    """Give the variants under each `## name` or `## name when a, not b`, without blank lines around. Notes problems in the report."""
+    sections: dict[str, tuple[Variant, ...]] = {}
     name, start, rows = "", line, list[str]()
     fenced = False
     for number, row in enumerate([*body.split("\n"), "## "], line):
@@ -268,22 +316,30 @@ def _sections(body: str, line: int, report: Report) -> dict[str, Prose]:
             continue
         _close(sections, name, start, rows, report)
         name, start, rows = (heading[1] or "").lower(), number, []
-    if "headline" not in sections:
+    if not any(not variant.when for variant in sections.get("headline", ())):
         report.fault(line, "headline", "the section 'headline' is missing", "every thread is told in one sentence under '## headline'")
     return sections
 
 
-def _close(sections: dict[str, Prose], name: str, start: int, rows: list[str], report: Report) -> None:
+def _close(sections: dict[str, tuple[Variant, ...]], heading: str, start: int, rows: list[str], report: Report) -> None:
     filled = [index for index, row in enumerate(rows) if row.strip()]
+    name, _, conditions = heading.partition(" when ")
+    when = tuple(" ".join(condition.split()) for condition in conditions.split(",")) if conditions else ()
+    told = sections.get(name, ())
     if not name:
         if filled:
             report.fault(start + filled[0], "", "text stands before the first section", f"put it under a heading: {', '.join(SECTIONS)}")
     elif name not in SECTIONS:
         report.fault(start, name, f"there is no section '{name}'", hint(name, SECTIONS))
-    elif name in sections:
+    elif any(variant.when == when for variant in told):
         report.fault(start, name, "the section stands twice", "put the two together")
+    elif any(not variant.when for variant in told):
+        report.fault(start, name, "the variant stands after the one for every reader, so nobody is told it", "put it before")
+    elif unknown := [word for word in when if word.removeprefix("not ") not in (*WORDS, *BACKENDS)]:
+        report.fault(start, name, f"'{unknown[0]}' is no condition", hint(unknown[0], (*WORDS, *BACKENDS)))
     elif not filled:
         report.fault(start, name, "the section is empty", "write it, or delete its heading")
     else:
         first, last = filled[0], filled[-1]
-        sections[name] = Prose("\n".join(rows[first : last + 1]), report.file, start + 1 + first)
+        prose = Prose("\n".join(rows[first : last + 1]), report.file, start + 1 + first)
+        sections[name] = (*told, Variant(when, prose))

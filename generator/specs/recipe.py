@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from generator.facts import Fact
-from generator.specs.common import CHECKED, COMMON, SOURCE, FactShape, Spec, WrittenFact, declared, facts_of, held
-from generator.specs.document import Node, ScalarNode
+from generator.specs.card import Card
+from generator.specs.common import CHECKED, COMMON, SOURCE, FactShape, Prose, ProseShape, Spec, WrittenFact, declared, facts_of, held
+from generator.specs.document import MappingNode, Node, ScalarNode
+from generator.specs.issue import SECTIONS
 from generator.specs.read import read_spec
 from generator.specs.settings_names import CACHE_TYPES, SETTINGS, Setting
 from generator.specs.shapes import (
+    KEY,
     NAME,
     Choice,
     Field,
@@ -21,9 +25,11 @@ from generator.specs.shapes import (
     Record,
     Schema,
     Shape,
+    TableOf,
     Text,
     Values,
     Whole,
+    hint,
     optional,
     required,
 )
@@ -90,18 +96,41 @@ class Machine:
     sizes: tuple[Fact, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section in the author's own words: in the place of the page's own of that name, or a new one with a `title` after another."""
+
+    text: Prose
+    title: str = ""
+    after: str = ""
+
+
+PAGE_SECTIONS = (
+    *("what_you_build", "requirements", "install", "download", "run", "offload", "budget", "two_cards", "choosing", "fallback", "speed"),
+    *("prefill", "results", "draft_head", "vision", "alternatives", "ollama", "troubleshooting", "unknown"),
+)
+"""The sections of a page after its first screen, in their order."""
+
+SYSTEM_SHARE = Written(4, "GiB")
+MACHINE_SIZES = tuple(Written(size, "GiB") for size in (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512))
+MEMORY_KINDS = (MemoryKind("DDR4-3200", 3200, 2), MemoryKind("DDR5-5600", 5600, 2), MemoryKind("DDR5-6000", 6000, 2))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe(Spec):
     """A recipe. Facts have the keys `recipe.<name>`.
 
-    `settings` are in the order written, under llama.cpp's names. `issues` are references (`llama.cpp#26609`) in the order
-    of the page. `fallback_margin` (`recipe.fallback_margin`, nothing unless the file says otherwise) is how far every
-    fallback must stay below the ceiling. `scores` are pairs (n_ctx, n_ubatch) for which the attention scores without
-    flash attention are shown.
+    `gpus` are as many cards of the kind; a recipe of two is called `2x-<card>`, and that is its `page`.
+
+    `settings` are in the order written, under llama.cpp's names. `issues` are references (`llama.cpp#26609`) to threads that come first
+    on the page; `threads` are sections of threads in the recipe's own words, by reference and name. `fallback_margin`
+    (`recipe.fallback_margin`, nothing unless the file says otherwise) is how far every fallback must stay below the ceiling. `scores` are
+    pairs (n_ctx, n_ubatch) for which the attention scores without flash attention are shown.
     """
 
     model: str
     card: str
+    gpus: int = 1
     quant: str
     engine: str
     build: str
@@ -116,6 +145,17 @@ class Recipe(Spec):
     machine: Machine
     memory_kinds: tuple[MemoryKind, ...]
     issues: tuple[str, ...]
+    threads: Mapping[str, Mapping[str, Prose]]
+    sections: Mapping[str, Section]
+
+    @property
+    def page(self) -> str:
+        """The name of the recipe's file and page: its card, with how many there are of it."""
+        return self.card if self.gpus == 1 else f"{self.gpus}x-{self.card}"
+
+    def titled(self, card: Card) -> str:
+        """Give what the recipe runs on as a heading says it."""
+        return card.title if self.gpus == 1 else f"{'two' if self.gpus == 2 else self.gpus} {card.title}"
 
 
 # --- settings ------------------------------------------------------------------------------------
@@ -230,17 +270,56 @@ _SCORES = optional(
     "scores", ListOf(_NUMBERS), "Pairs [n_ctx, n_ubatch] for which the scores without flash attention are shown.", (), [[65536, 512]]
 )
 _DRAFT = optional("draft", _DRAFT_RECORD, "The draft head for which a price is worked out.", None)
-_MACHINE = required("machine", _MACHINE_RECORD, "The machine around the card.")
+_MACHINE: Field[_WrittenMachine | None] = optional("machine", _MACHINE_RECORD, "The machine around the card.", None)
+_GPUS = optional("gpus", Whole(1, 8), "Cards of that kind; the file of a recipe for two is called 2x-<card>.", 1)
 _DEPTHS = optional("depths", ListOf(Whole(0)), "Depths of context, in tokens, at which speed is worked out.", (), [0, 65536])
-_MEMORY_KINDS = optional("memory_kinds", ListOf(_MEMORY), "Kinds of host memory for which a ceiling is given.", ())
-_ISSUES = optional("issues", ListOf(Text(ISSUE, "thread such as llama.cpp#26609")), "Threads the page reports, in its order.", ())
+_MEMORY_KINDS = optional("memory_kinds", ListOf(_MEMORY), "Kinds of host memory for which a ceiling is given.", MEMORY_KINDS, [])
+_ISSUES = optional(
+    "issues", ListOf(Text(ISSUE, "thread such as llama.cpp#26609")), "Threads that come first among those the page reports.", ()
+)
+_THREADS: Field[dict[str, dict[str, Prose]]] = optional(
+    "threads",
+    TableOf(TableOf(ProseShape(), f"^({'|'.join(SECTIONS)})$", what="sections of a thread"), ISSUE, what="threads"),
+    "Sections of threads in this recipe's words, by thread and section.",
+    {},
+)
+
+
+_SECTION_TEXT = required("text", ProseShape(), "The section's Markdown, with placeholders, from a heading of the third level down.")
+_SECTION_TITLE = optional("title", Text(longest=120), "Title of a new section.", "")
+_SECTION_AFTER = optional("after", Choice(PAGE_SECTIONS), "Section that a new one follows.", "", "speed")
+_SECTION = Record(
+    "A section in the author's own words.",
+    [_SECTION_TEXT, _SECTION_TITLE, _SECTION_AFTER],
+    lambda values, _: Section(values[_SECTION_TEXT], values[_SECTION_TITLE], values[_SECTION_AFTER]),
+)
+_SECTIONS: Field[dict[str, Section]] = optional(
+    "sections",
+    TableOf(_SECTION, KEY, what="sections"),
+    "Sections to replace, under the name of the page's own, or to add, under a new name with a title and the section it follows.",
+    {},
+)
 
 
 def _machine(values: Values) -> Machine:
-    written = values[_MACHINE]
+    note = "what the recipe leaves to the operating system and everything else on the machine"
+    share = WrittenFact(SYSTEM_SHARE, origin="declared", note=note)
+    written = values[_MACHINE] or _WrittenMachine(share, MACHINE_SIZES)
     system = facts_of({"system": written.system}, "machine", values[SOURCE], values[CHECKED])["machine.system"]
     sizes = [declared(f"machine.sizes.{index}", size, "a size of host memory") for index, size in enumerate(written.sizes)]
     return Machine(system, tuple(sizes))
+
+
+def _sections(values: Values, at: Place) -> dict[str, Section]:
+    for name, section in values[_SECTIONS].items():
+        here, line = at.key("sections").key(name), section.text.line
+        if name not in PAGE_SECTIONS and not (section.title and section.after):
+            here.fault(
+                line, f"there is no section '{name}' to replace", f"{hint(name, PAGE_SECTIONS)}; a new one needs `title` and `after`"
+            )
+        elif name in PAGE_SECTIONS and section.after:
+            here.fault(line, f"'{name}' is a section of the page, and stays where it is", "leave out `after`, or choose another name")
+    return values[_SECTIONS]
 
 
 def _build(values: Values, at: Place) -> Recipe:
@@ -253,6 +332,7 @@ def _build(values: Values, at: Place) -> Recipe:
         notes=has.notes,
         model=values[_MODEL],
         card=values[_CARD],
+        gpus=values[_GPUS],
         quant=values[_QUANT],
         engine=values[_ENGINE],
         build=values[_BUILD],
@@ -267,20 +347,40 @@ def _build(values: Values, at: Place) -> Recipe:
         memory_kinds=values[_MEMORY_KINDS],
         machine=_machine(values),
         issues=values[_ISSUES],
+        threads=values[_THREADS],
+        sections=_sections(values, at),
     )
+
+
+def _check(node: MappingNode, at: Place) -> None:
+    given, expected = node.get("gpus"), at.report.expected.get("gpus", "1")
+    written = given.text if isinstance(given, ScalarNode) else "1"
+    if written != expected and written.isdecimal():
+        line = given.line if given else node.line
+        at.key("gpus").fault(
+            line, f"{written} cards in a file whose name says {expected}", "a recipe for two cards is called 2x-<card>.yml"
+        )
 
 
 RECIPE = Record(
     "Model, quant, card, build and settings of one guide: recipes/models/<model>/<card>.yml.",
     [
-        *(_MODEL, _CARD, _QUANT, _ENGINE, _BUILD, _SETTINGS, _BUDGET, _FALLBACKS, _MARGIN),
-        *(_LADDER, _SCORES, _DRAFT, _DEPTHS, _MEMORY_KINDS, _MACHINE, _ISSUES),
+        *(_MODEL, _CARD, _GPUS, _QUANT, _ENGINE, _BUILD, _SETTINGS, _BUDGET, _FALLBACKS, _MARGIN),
+        *(_LADDER, _SCORES, _DRAFT, _DEPTHS, _MEMORY_KINDS, _MACHINE, _ISSUES, _THREADS, _SECTIONS),
         *COMMON,
     ],
     _build,
+    check=_check,
 )
 
 
 def load_recipe(path: Path, shown: str = "") -> Recipe:
     """Read a recipe's file. `shown` is the path for messages. Raises SpecErrors with all problems, or MissingFileError."""
-    return read_spec(path, RECIPE, shown or str(path), {"model": path.parent.name, "card": path.stem})
+    gpus, card = _page(path.stem)
+    return read_spec(path, RECIPE, shown or str(path), {"model": path.parent.name, "card": card, "gpus": gpus})
+
+
+def _page(stem: str) -> tuple[str, str]:
+    """Give how many cards, and which, the name of a recipe's file says."""
+    match = re.fullmatch(r"(?P<gpus>[2-8])x-(?P<card>.+)", stem)
+    return (match["gpus"], match["card"]) if match else ("1", stem)

@@ -67,7 +67,7 @@ def test_the_page_is_built_whatever_happens(world: World, happens: Callable[[Wor
     assert morning.report["failed"] == []
     assert morning.code == 3
     catalog = Catalog.open(world.root)
-    issues = [catalog.issue(ref) for ref in catalog.threads(catalog.recipe("apodex-mini", "rtx-5070"))]
+    issues = [catalog.issue(ref) for ref in catalog.threads("llama.cpp")]
     named = [issue for issue in issues if f"[#{issue.number}](" in morning.page]  # some only where another one is closed
     assert len(named) > 20
     for issue in named:

@@ -1,0 +1,83 @@
+"""The budget: what the card that holds most holds, against what may be used of it."""
+
+from __future__ import annotations
+
+from generator.guide.ledger import Book
+from generator.guide.numbers.subject import Subject
+from generator.memory.budget import Policy, Pool, clears_by
+from generator.quantity import ONE, Quantity
+
+
+def write_pool(book: Book, subject: Subject) -> Pool:
+    """Write the card's memory, what is usable of it, the reserve, and the ceiling between."""
+    usable = book.add("budget.usable", subject.facts["card.usable"].quantity(), "GiB", 1)
+    declared = subject.recipe.budget.reserve
+    margin = subject.facts["engine.fit_margin"].quantity() if declared is None else declared.quantity()
+    reserve = book.add("budget.reserve", margin, "MiB", 0)
+    ceiling = book.add("budget.ceiling", usable - reserve, "GiB", 1)
+    card = book.add("budget.card", subject.facts["card.memory"].quantity(), "GiB", 0)
+    book.add("budget.driver", card - usable, "GiB", 1)
+    return Pool(usable, reserve, ceiling)
+
+
+def write_budget(book: Book, subject: Subject, pool: Pool) -> None:
+    """Write the total on the card that holds most and what it leaves, under the recipe's policy and under the other."""
+    cache = book["kv.card"]
+    state = (book["recurrent.card"],) if "recurrent.card" in book else ()
+    weights = book["weights.card"]
+    own = _sum([weights, cache, *state])
+    book.add("budget.total", own)
+    book.add("budget.slack", clears_by(book["budget.total"], pool))
+    embedding = book["weights.input_embedding"]
+    if subject.policy is Policy.PUBLISHED:
+        _add(book, Policy.ENGINE, _sum([weights - embedding, cache, *state]), pool)
+    else:
+        _add(book, Policy.PUBLISHED, _sum([weights + embedding, cache, *state]), pool)
+    if subject.tolerance is not None:
+        tolerance = book.add("estimate.tolerance", subject.tolerance, "%", 1)
+        high = Quantity.constant(1, ONE, "the estimate itself") + tolerance
+        book.add("budget.highest", _sum([weights * high, cache, *state]))
+        book.add("budget.lowest_slack", clears_by(book["budget.highest"], pool))
+
+
+def write_cards(book: Book, subject: Subject) -> None:
+    """Write what each of several cards holds; nothing for one."""
+    if subject.gpus < 2:
+        return
+    for index, device in enumerate(subject.plan.gpus):
+        key = f"gpu.{index}"
+        book.add(f"{key}.weights", device.terms.weights)
+        book.add(f"{key}.kv", device.terms.kv)
+        book.add(f"{key}.recurrent", device.terms.recurrent, "MiB", 1)
+        if subject.plan.unknown_graph is None:
+            book.add(f"{key}.compute", device.terms.compute, "MiB", 1)
+        book.add(f"{key}.held", _sum([book[f"{key}.weights"], book[f"{key}.kv"], book[f"{key}.recurrent"]]))
+
+
+def fits(book: Book) -> str:
+    """Say whether the recipe fits: `yes`, `no`, or `open` where that hangs on the tolerance of an estimate.
+
+    It fits where it stays under the ceiling and its working buffers under what is usable.
+    """
+    if not _under(book, "budget.total"):
+        return "no"
+    return "yes" if "budget.highest" not in book or _under(book, "budget.highest") else "open"
+
+
+def _under(book: Book, key: str) -> bool:
+    if not book[key] <= book["budget.ceiling"]:
+        return False
+    return "compute.card" not in book or book[key] + book["compute.card"] <= book["budget.usable"]
+
+
+def _add(book: Book, policy: Policy, amount: Quantity, pool: Pool) -> None:
+    book.add(f"budget.{policy}.total", amount)
+    book.add(f"budget.{policy}.slack", clears_by(book[f"budget.{policy}.total"], pool))
+
+
+def _sum(parts: list[Quantity]) -> Quantity:
+    """Give a sum of which each part is named in the formula."""
+    first, *rest = parts
+    for part in rest:
+        first = first + part
+    return first

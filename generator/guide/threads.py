@@ -1,0 +1,124 @@
+"""The threads that a guide tells of: which apply to its reader, in what order, in which section, in which words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from generator.claims.scope import Situation, nearness, outside
+from generator.guide.marks import Marks, escaped
+from generator.specs import SEVERITIES, TOPICS, Issue, Recipe
+
+ICONS = {"red": "🔴", "amber": "🟠", "note": "⚪"}
+
+PLACES = ("first", "install", "memory", "two_cards", "auto_fit", "prefill", "draft_head", "vision", "host", "troubleshooting")
+"""Sections that tell threads; `first` is the one of the first screen."""
+
+OF_CARDS = frozenset({"cards", "compute_capabilities"})
+"""Parts of a scope that a recipe cannot overrule by listing a thread."""
+
+LEADS = {
+    "established": "Established.",
+    "not established": "Not established.",
+    "not covered": "Not covered by it.",
+    "would change our mind": "What would change this.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """A catalogue's threads as one guide tells them: to whom, under which recipe's own words, with which marks."""
+
+    issues: Mapping[str, Issue]
+    recipe: Recipe
+    here: Situation
+    marks: Marks
+
+    def told(self) -> dict[str, list[dict[str, str]]]:
+        """Give the threads that apply, by the section that tells them, in order."""
+        places: dict[str, list[dict[str, str]]] = {name: [] for name in PLACES}
+        for issue in self.gathered():
+            row = {"number": str(issue.number), "link": self.marks.issue_link(issue), "icon": ICONS[issue.severity]}
+            row["state"] = self.marks.state(issue)
+            row["headline"] = self._section(issue, "headline")
+            if issue.severity == "red" and is_open(issue, self.marks) and not places["first"]:
+                places["first"].append(dict(row))
+            titled = issue.symptom == str(self.marks.facts[f"{issue.prefix}.title"].value)
+            row["symptom"] = self.marks.quoted(issue.symptom) if titled else escaped(issue.symptom)
+            row["text"] = self._told(issue)
+            places[_place(issue)].append(row)
+        return places
+
+    def gathered(self) -> list[Issue]:
+        """Give the threads that the recipe lists, in its order, and after them the rest that apply, by what they cost the reader.
+
+        That is: severity, open before closed, the reader's own card or architecture before others, topic, and number.
+        """
+        rank = {ref: place for place, ref in enumerate(self.recipe.issues)}
+        found = [(ref, issue) for ref, issue in self.issues.items() if ref in rank or not outside(issue.applies, self.here)]
+        order = {ref: (rank.get(ref, len(rank)), *self._cost(issue)) for ref, issue in found}
+        return [issue for ref, issue in sorted(found, key=lambda each: order[each[0]])]
+
+    def _cost(self, issue: Issue) -> tuple[int, ...]:
+        near = nearness(issue.applies, self.here)
+        closed = not is_open(issue, self.marks)
+        return (SEVERITIES.index(issue.severity), closed, -near, TOPICS.index(issue.topic), issue.number)
+
+    def _section(self, issue: Issue, name: str) -> str:
+        """Give a section of a thread, in the recipe's own words where it has some; empty where nothing is told."""
+        own = self.recipe.threads.get(issue.ref, {}).get(name)
+        prose = own or issue.section(name, self.here.meets)
+        return self.marks.prose(prose, issue, issue.prefix) if prose else ""
+
+    def _told(self, issue: Issue) -> str:
+        """Give a thread's sections as Markdown: what is reported, established and not, and what to do."""
+        parts = []
+        for name in ("report", "if closed", "established", "not established", "not covered", "advice", "would change our mind"):
+            if name == "if closed" and is_open(issue, self.marks):
+                continue
+            text = self._section(issue, name)
+            if not text:
+                continue
+            lead = {"advice": f"What to do on the {self.marks.names['card']}."}.get(name, LEADS.get(name, ""))
+            joint = "\n\n" if text.startswith(("-", "1.", "|", "```")) else " "
+            parts.append(f"**{lead}**{joint}{text}" if lead else text)
+        return "\n\n".join(parts)
+
+
+def is_open(issue: Issue, marks: Marks) -> bool:
+    """Tell whether a thread is open, as far as is known."""
+    fact = marks.facts[f"{issue.prefix}.state"]
+    return fact.value == "open" and fact.status != "gone"
+
+
+def misplaced(recipe: Recipe, issues: Mapping[str, Issue], here: Situation) -> Iterable[tuple[str, str, str]]:
+    """Give the recipe's references to threads of other cards, or of none: their place in the file, what is wrong, and the remedy.
+
+    An author may list a thread of another architecture or backend, to say how far it reaches.
+    """
+    for place, ref in [
+        *((f"issues[{index}]", ref) for index, ref in enumerate(recipe.issues)),
+        *((f"threads.{ref}", ref) for ref in recipe.threads),
+    ]:
+        if ref not in issues:
+            yield place, f"there is no thread '{ref}' in the catalogue", "write its file, or take it out"
+        elif parts := OF_CARDS.intersection(outside(issues[ref].applies, here)):
+            words = ", ".join(part.replace("_", " ") for part in sorted(parts))
+            yield place, f"{ref} is about other {words} than this recipe's", "take it out, or widen `applies` in its file"
+
+
+def _place(issue: Issue) -> str:
+    """Give the section that tells a thread: by its topic, and for some by what it is about."""
+    about = issue.applies.techniques
+    for word in ("draft_head", "vision", "two_cards", "auto_fit"):
+        if word in about:
+            return word
+    if issue.topic in {"build", "draft_head"}:
+        return {"build": "install", "draft_head": "draft_head"}[issue.topic]
+    if "prompt_cache" in about:
+        return "host"
+    if issue.topic == "memory":
+        return "memory"
+    if issue.topic == "speed" and "expert_offload" in about:
+        return "prefill"
+    return "troubleshooting"
