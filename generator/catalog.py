@@ -48,6 +48,7 @@ _MODEL_FILE = "model.yml"
 _LOCK_FILE = "model.lock.json"
 _THREADS_LOCK = "threads.lock.json"
 _SEVERAL = re.compile(r"^[2-8]x-")
+_SIZED = re.compile(r"-[0-9]+gb$")
 _LOCK_SUFFIX = ".lock.json"
 _MEASURED_SUFFIX = ".measure.lock.json"
 
@@ -129,8 +130,8 @@ class Catalog:
         return sorted(path.parent.name for path in self._recipes.glob(f"models/*/{_MODEL_FILE}"))
 
     def cards(self) -> list[str]:
-        """Give the names of the cards."""
-        return sorted(path.stem for path in self._recipes.glob("cards/*.yml"))
+        """Give the names of the cards; a file of a chip that is sold with several sizes of memory is several. Raises SpecErrors."""
+        return sorted(name for path in self._recipes.glob("cards/*.yml") for name in self._load(path, load_card).names)
 
     def recipes(self) -> list[tuple[str, str]]:
         """Give the (model, page) of every recipe: a page is called after its card, or 2x-<card> for two of them."""
@@ -154,10 +155,11 @@ class Catalog:
 
     def card(self, name: str) -> Card:
         """Read a card. Raises UnknownNameError, SpecErrors."""
-        path = self._recipes / "cards" / f"{name}.yml"
-        if not _NAME.fullmatch(name) or not path.is_file():
+        chip = name if self._card_file(name).is_file() else _SIZED.sub("", name)
+        path = self._card_file(chip)
+        if not _NAME.fullmatch(name) or not path.is_file() or name not in self._load(path, load_card).names:
             raise UnknownEntryError("card", name, self.cards(), remedy="`gen list cards` shows all")
-        return self._load(path, load_card)
+        return self._load(path, load_card).sized(name)
 
     def recipe(self, model: str, page: str) -> Recipe:
         """Read the recipe of a model and a card, or several cards (2x-rtx-3090).
@@ -284,6 +286,9 @@ class Catalog:
     def _recipes(self) -> Path:
         return self.root / "recipes"
 
+    def _card_file(self, name: str) -> Path:
+        return self._recipes / "cards" / f"{name}.yml"
+
     def _model_folder(self, name: str) -> Path:
         folder = self._recipes / "models" / name
         if not _NAME.fullmatch(name) or not (folder / _MODEL_FILE).is_file():
@@ -304,7 +309,7 @@ class Catalog:
         reads: list[tuple[Path, Callable[[], object]]] = []
         reads += [(folder / "models" / name / _MODEL_FILE, partial(self.model, name)) for name in self.models()]
         reads += [(self.lock_path(name), partial(self.lock, name)) for name in self.models() if self.lock_path(name).exists()]
-        reads += [(folder / "cards" / f"{name}.yml", partial(self.card, name)) for name in self.cards()]
+        reads += [(path, partial(self._load, path, load_card)) for path in sorted(folder.glob("cards/*.yml"))]
         reads += [(folder / "models" / model / f"{card}.yml", partial(self.recipe, model, card)) for model, card in self.recipes()]
         reads += [(folder / "engines" / name / f"{build}.yml", partial(self.engine, name, build)) for name, build in self.engines()]
         for ref in self.issues():

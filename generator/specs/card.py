@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from generator.specs.common import COMMON, FactShape, Spec, WrittenFact, held
+from generator.facts import Fact
+from generator.specs.common import CHECKED, COMMON, SOURCE, FactShape, Spec, WrittenFact, facts_of, held
 from generator.specs.document import MappingNode, ScalarNode
 from generator.specs.read import read_spec
-from generator.specs.shapes import URL, Choice, Field, OwnName, Place, Record, TableOf, Text, Values, optional, required
+from generator.specs.shapes import URL, Choice, Field, OwnName, Place, Record, TableOf, Text, Truth, Values, optional, required
 
 VENDORS = ("nvidia", "amd", "intel", "apple")
 BACKENDS = ("cuda", "rocm", "vulkan", "sycl", "metal")
@@ -20,7 +21,9 @@ CAPABILITY = Text(r"^[0-9]+\.[0-9]$", "compute capability such as '12.0'")
 class Card(Spec):
     """A card. Facts have the keys `card.<name>`; `card.memory` and `card.usable` are always among them.
 
-    `compute_capability` ("12.0") is empty where the backend is not CUDA. `links` are addresses by name.
+    `compute_capability` ("12.0") is empty where the backend is not CUDA, `llvm_target` ("gfx1100") where it is not ROCm. `links` are
+    addresses by name. `unified` marks memory that is the system's too. A chip that is sold with several `sizes` of memory is several
+    cards, each called after the chip and a size (see `sized`); only those have `card.memory` and `card.usable`.
     """
 
     name: str
@@ -31,7 +34,25 @@ class Card(Spec):
     chip: str
     backend: str
     compute_capability: str
+    llvm_target: str
+    unified: bool
+    sizes: Mapping[str, tuple[Fact, Fact]]
     links: Mapping[str, str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the cards that the file describes."""
+        return tuple(f"{self.name}-{size}" for size in self.sizes) or (self.name,)
+
+    def sized(self, name: str) -> Card:
+        """Give the card of that name: the chip with the size of memory that ends it."""
+        if not self.sizes:
+            return self
+        size = name.removeprefix(f"{self.name}-")
+        memory, usable = self.sizes[size]
+        title = f"{self.title} {memory.value} {memory.unit.replace('GiB', 'GB')}"
+        full = f"{self.full_name} with {memory.value} {memory.unit.replace('GiB', 'GB')}"
+        return replace(self, name=name, title=title, full_name=full, facts=self.facts.merged([memory, usable]), sizes={})
 
 
 _CARD = required("card", OwnName("card"), "Name of the card; the file is called the same.", "rtx-5070")
@@ -42,27 +63,51 @@ _ARCHITECTURE = required("architecture", Text(), "Architecture of the chip.", "B
 _CHIP = optional("chip", Text(), "Name of the chip.", "", "GB205")
 _BACKEND = required("backend", Choice(BACKENDS), "Backend of the engine that guides for this card use.", "cuda")
 _CAPABILITY = optional("compute_capability", CAPABILITY, "Compute capability, in quotes; CUDA only.", "", "12.0")
+_TARGET = optional("llvm_target", Text(r"^gfx[0-9a-f]+$", "target such as gfx1100"), "LLVM target of the chip; ROCm only.", "", "gfx1100")
+_UNIFIED = optional("unified", Truth(), "The memory is the system's too.", default=False)
+_SIZE_MEMORY = required("memory", FactShape(), "Memory of the machine.", "48 GiB")
+_SIZE_USABLE = required("usable", FactShape(), "How much of it the GPU can use.", "32 GiB")
+_SIZE = Record("One size of memory.", [_SIZE_MEMORY, _SIZE_USABLE], lambda values, _: (values[_SIZE_MEMORY], values[_SIZE_USABLE]))
+_SIZES: Field[dict[str, tuple[WrittenFact, WrittenFact]]] = optional(
+    "sizes",
+    TableOf(_SIZE, r"^[0-9]+gb$", what="sizes of memory"),
+    "Sizes of memory the chip is sold with, as 48gb; each is a card called <card>-<size>.",
+    {},
+)
 _FACTS: Field[dict[str, WrittenFact]] = required(
-    "facts",
-    TableOf(FactShape(), required=("memory", "usable"), about="every card states its memory and how much of it a run can use"),
-    "What is known of the card, and what is not published. `memory` and `usable` are required.",
+    "facts", TableOf(FactShape()), "What is known of the card, and what is not published; `memory` and `usable`, unless `sizes` has them."
 )
 _LINKS = optional("links", TableOf(Text(URL, "web address")), "Pages about the card, by name.", {})
 
 
 def _check(node: MappingNode, at: Place) -> None:
+    facts, sizes = node.get("facts"), node.get("sizes")
+    for name in ("memory", "usable"):
+        stated = isinstance(facts, MappingNode) and facts.get(name) is not None
+        if not stated and sizes is None and isinstance(facts, MappingNode):
+            remedy = "every card states its memory and how much of it a run can use"
+            at.key("facts").key(name).fault(facts.line, f"the key '{name}' is missing", remedy)
+        elif stated and sizes is not None and isinstance(facts, MappingNode):
+            at.key("facts").key(name).fault(facts.line, f"the chip has sizes, and '{name}' is theirs", "delete the key")
     backend = node.get("backend")
     if not isinstance(backend, ScalarNode) or backend.text not in BACKENDS:
         return
     capability = node.get("compute_capability")
     if backend.text == "cuda" and capability is None:
         at.key("compute_capability").fault(node.line, "the key 'compute_capability' is missing", 'a CUDA card states it, as in "12.0"')
+    target = node.get("llvm_target")
+    if backend.text != "rocm" and target is not None:
+        at.key("llvm_target").fault(target.line, "only a card under ROCm has an LLVM target", "delete the key")
     if backend.text != "cuda" and capability is not None:
         at.key("compute_capability").fault(capability.line, "only a CUDA card has a compute capability", "delete the key")
 
 
 def _build(values: Values, at: Place) -> Card:
     has = held(values, "card", facts=_FACTS)
+    sizes = {}
+    for size, (memory, usable) in values[_SIZES].items():
+        made = facts_of({"memory": memory, "usable": usable}, "card", values[SOURCE], values[CHECKED])
+        sizes[size] = (made["card.memory"], made["card.usable"])
     return Card(
         file=at.report.file,
         lines=at.report.lines,
@@ -77,13 +122,16 @@ def _build(values: Values, at: Place) -> Card:
         chip=values[_CHIP],
         backend=values[_BACKEND],
         compute_capability=values[_CAPABILITY],
+        llvm_target=values[_TARGET],
+        unified=values[_UNIFIED],
+        sizes=sizes,
         links=values[_LINKS],
     )
 
 
 CARD = Record(
     "A graphics board: recipes/cards/<card>.yml.",
-    [_CARD, _TITLE, _FULL_NAME, _VENDOR, _ARCHITECTURE, _CHIP, _BACKEND, _CAPABILITY, _LINKS, *COMMON, _FACTS],
+    [_CARD, _TITLE, _FULL_NAME, _VENDOR, _ARCHITECTURE, _CHIP, _BACKEND, _CAPABILITY, _TARGET, _UNIFIED, _SIZES, _LINKS, *COMMON, _FACTS],
     _build,
     check=_check,
     also={
