@@ -11,12 +11,13 @@ from generator.catalog import Catalog
 from generator.claims.state import State
 from generator.errors import GenError, Problem, RefusedSettings, SpecErrors
 from generator.facts import Fact, Facts, write_whole
-from generator.guide.context import Sources, values_of
+from generator.guide.context import Nearest, Sources, values_of
 from generator.guide.environment import rendered
 from generator.guide.ledger import Ledger
 from generator.guide.lint import Allowed, lint
 from generator.guide.marks import Marks, code, escaped
 from generator.guide.numbers import Subject, write_numbers
+from generator.guide.numbers.budget import fits
 from generator.guide.page import ledger_values, tidied
 from generator.guide.pictures import pictures
 from generator.guide.referee import write_referee
@@ -26,7 +27,7 @@ from generator.memory.context import context_of
 from generator.memory.model import Model
 from generator.memory.refusals import refuse
 from generator.memory.settings import Settings
-from generator.planning import model_of_lock
+from generator.planning import estimate_of, model_of_quant
 from generator.solve.auto import settled
 from generator.specs import Engine, Recipe
 
@@ -84,6 +85,8 @@ def build_guide(catalog: Catalog, model_name: str, card_name: str, *, answered: 
     subject = subject_of(catalog, sources)
     book = write_numbers(subject)
     write_referee(book, subject)
+    if fits(book) == "no":
+        sources = replace(sources, nearest=nearest_that_fits(catalog, model_name, card_name))
     title = title_of(sources)
     drawn = pictures(book, subject, title)
     marks = Marks(book, sources.facts, sources.engine, sources.issues, names_of(sources), sources.model.quotes)
@@ -118,7 +121,32 @@ def gather(catalog: Catalog, model_name: str, page: str) -> Sources:
     for spec in (model, card, engine, *issues.values()):
         facts = facts.merged(catalog.known(spec))
     facts = facts.merged(catalog.measured(model_name, page))
-    return Sources(recipe, model, card, _with_read_lines(engine, facts), issues, facts, catalog.root / "templates", chosen)
+    estimate = estimate_of(catalog, model_name, model.quant(recipe.quant).name)
+    if estimate is not None:
+        facts = facts.merged([estimate.size, estimate.tolerance.experts, estimate.tolerance.rest])
+    others = tuple(page_of(catalog, model_name, other) for of, other in catalog.recipes() if of == model_name and other != page)
+    engine, templates = _with_read_lines(engine, facts), catalog.root / "templates"
+    return Sources(recipe, model, card, engine, issues, facts, templates, chosen, elsewhere=others)
+
+
+def page_of(catalog: Catalog, model: str, page: str) -> Nearest:
+    """Give a recipe as other pages link to it."""
+    recipe = catalog.recipe(model, page)
+    return Nearest(page, f"{catalog.model(model).title} on {recipe.titled(catalog.card(recipe.card))}")
+
+
+def nearest_that_fits(catalog: Catalog, model: str, page: str) -> Nearest | None:
+    """Give the recipe of a model that fits on the least memory, by the guides' own arithmetic; None where none does."""
+    others = [other for of, other in catalog.recipes() if of == model and other != page]
+    for other in sorted(others, key=lambda other: (_memory_of(catalog, catalog.recipe(model, other)), other)):
+        sources = gather(catalog, model, other)
+        if fits(write_numbers(subject_of(catalog, sources))) == "yes":
+            return page_of(catalog, model, other)
+    return None
+
+
+def _memory_of(catalog: Catalog, recipe: Recipe) -> int:
+    return recipe.gpus * int(catalog.card(recipe.card).facts["card.memory"].quantity())
 
 
 def _dated(fact: Fact, answered: State) -> Fact:
@@ -146,10 +174,12 @@ def subject_of(catalog: Catalog, sources: Sources) -> Subject:
     """
     recipe = sources.recipe
     quant = sources.model.quant(recipe.quant)
-    header = model_of_lock(catalog.lock(sources.model.name), quant.name)
+    estimate = estimate_of(catalog, sources.model.name, quant.name)
+    header = model_of_quant(catalog, sources.model.name, quant.name) if estimate is None else estimate.model
     if problems := list(_beyond_the_model(recipe, header)):
         raise SpecErrors(problems)
-    subject = Subject(recipe, Settings.from_recipe(recipe.settings), header, sources.facts, sources.card.backend, sources.chosen)
+    settings, card = Settings.from_recipe(recipe.settings), sources.card
+    subject = Subject(recipe, settings, header, sources.facts, card.backend, sources.chosen, card.unified)
     for place, settings in [("settings", subject.settings), *((f"fallbacks[{i}]", each) for i, each in enumerate(subject.fallbacks))]:
         try:
             refuse(header, settings)

@@ -12,6 +12,8 @@ from os import PathLike
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
+from generator.catalog import Catalog
+from generator.config.estimate import Estimate, estimated
 from generator.errors import InputError, MissingFileError
 from generator.facts import Fact, Lock, Source
 from generator.gguf import Inventory, SkippedArray, read_sharded
@@ -110,6 +112,29 @@ def metadata_of(header: Inventory) -> dict[str, object]:
 def rows_of(header: Inventory) -> list[list[object]]:
     """Give a header's tensor table as rows of name, type, shape and payload bytes."""
     return [[tensor.name, tensor.type, list(tensor.shape), tensor.nbytes] for tensor in header.tensors]
+
+
+def estimate_of(catalog: Catalog, model: str, quant: str) -> Estimate | None:
+    """Give the estimate of a quant whose tensor table is not known; None of one whose is."""
+    spec = catalog.model(model)
+    if spec.quant(quant).fidelity != "config" or _has_header(catalog, model, quant):
+        return None
+    facts = catalog.known(spec)
+    if not facts.under("config"):
+        remedy = f"give `config`, or run `gen lock {model} --header {quant}=FILE`"
+        raise InputError(f"neither the header of '{quant}' nor the model's shape is known", where=spec.file, remedy=remedy)
+    source = Source(f"https://huggingface.co/{spec.base or spec.repository}", title=f"`config` in {spec.file}, each value with its source")
+    return estimated(spec.architecture, facts, quant, spec.file, source)
+
+
+def model_of_quant(catalog: Catalog, model: str, quant: str) -> Model:
+    """Give the model of one quant: from the header in its lock, or estimated from its shape. Raises InputError where neither is known."""
+    estimate = estimate_of(catalog, model, quant)
+    return model_of_lock(catalog.lock(model), quant) if estimate is None else estimate.model
+
+
+def _has_header(catalog: Catalog, model: str, quant: str) -> bool:
+    return catalog.lock_path(model).exists() and f"header.{quant.lower()}.tensors" in catalog.lock(model).facts
 
 
 def model_of_lock(lock: Lock, quant: str) -> Model:

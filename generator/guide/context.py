@@ -164,7 +164,7 @@ def _names(sources: Sources, subject: Subject, marks: Marks) -> dict[str, object
         "device_name": {"cuda": "CUDA", "rocm": "ROCm", "vulkan": "Vulkan", "sycl": "SYCL", "metal": "MTL"}[card.backend],
         "memory_kinds": [{"name": escaped(kind.name)} for kind in recipe.memory_kinds],
         "reconstructed": origin == "reconstructed",
-        "estimated": subject.tolerance is not None,
+        "estimated": subject.estimated,
         "config_link": linked("its published configuration", f"https://huggingface.co/{sources.model.base or sources.model.repository}"),
         "sampling": f"{', '.join(sampling)} ({'; '.join(dates)})" if sampling else "",
         "address": f"{recipe.settings.get('host', '127.0.0.1')}:{recipe.settings.get('port', 8080)}",

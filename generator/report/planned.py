@@ -23,7 +23,7 @@ from generator.memory.plan import Device, Plan, caches_bytes, draft_of, make_pla
 from generator.memory.refusals import refuse
 from generator.memory.rows import row_elements
 from generator.memory.settings import Settings, flags_of_recipe, parse_flags
-from generator.planning import is_file, model_of, model_of_lock, projector_file
+from generator.planning import is_file, model_of, model_of_quant, projector_file
 from generator.quantity import Quantity, largest
 from generator.solve.auto import settled
 from generator.specs import Card
@@ -115,7 +115,7 @@ def _of_recipe(
         words = flags_of_recipe(recipe.settings, flags, program)
         settings = parse_flags(words, program)
         origin = f"from the recipe: {shlex.join(_kept(words, flags, program)) or 'no flag'}"
-    model = model_of_lock(catalog.lock(recipe.model), recipe.quant)
+    model = model_of_quant(catalog, recipe.model, recipe.quant)
     found = catalog.card(card or recipe.card)
     beside = projector_file(settings)
     plan = make_plan(model, settings, gpus=gpus, build=build or recipe.build, backend=found.backend, projector=beside)

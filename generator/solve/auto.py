@@ -13,7 +13,7 @@ from generator.errors import InputError
 from generator.memory.budget import Policy
 from generator.memory.ladder import Caches
 from generator.memory.settings import Settings
-from generator.planning import model_of_lock
+from generator.planning import model_of_quant
 from generator.quantity import BYTE, Quantity, shown
 from generator.solve.goals import Goal, Order
 from generator.solve.grid import Depth, Grid, Point, depths
@@ -57,7 +57,7 @@ def settled(catalog: Catalog, recipe: Recipe) -> tuple[Recipe, Chosen | None]:
 
 
 def _space(catalog: Catalog, recipe: Recipe) -> Space:
-    model = model_of_lock(catalog.lock(recipe.model), recipe.quant)
+    model = model_of_quant(catalog, recipe.model, recipe.quant)
     settings = Settings.from_recipe({name: value for name, value in recipe.settings.items() if name != "n_cpu_moe"})
     given = settings.n_gpu_layers
     layers = given if isinstance(given, int) else int(model.block_count) + 1

@@ -9,8 +9,9 @@ from pathlib import Path
 from generator.errors import UnknownNameError
 from generator.facts import Fact, Facts
 from generator.specs.common import CHECKED, COMMON, SOURCE, FactShape, Spec, WrittenFact, facts_of, held
+from generator.specs.document import MappingNode, ScalarNode
 from generator.specs.read import read_spec
-from generator.specs.shapes import REPOSITORY, Choice, Field, OwnName, Place, Record, TableOf, Text, Values, optional, required
+from generator.specs.shapes import REPOSITORY, Choice, Field, OwnName, Place, Record, TableOf, Text, Truth, Values, optional, required
 
 FIDELITIES = ("header", "config")
 SAMPLING = ("temp", "top_p", "top_k", "min_p", "repeat_penalty")
@@ -21,13 +22,15 @@ class Quant:
     """One quantised file of the repository; of a sharded set, its first file.
 
     `fidelity` is `header` where the tensor table is read from the file, `config` where sizes are shared out by
-    `config.json`. `size` is what somebody read the file to be; a lock knows better.
+    the model's `config`. `size` is what somebody read the file to be; a lock knows better. `converted` is a file that nobody publishes: the
+    reader makes it from the base repository.
     """
 
     name: str
     file: str
     fidelity: str
     size: Fact | None
+    converted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,9 @@ class Projector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model(Spec):
-    """A model. Facts have the keys `model.<name>`, with the sizes of files among them.
+    """A model. Facts have the keys `model.<name>`, with the sizes of files and what is known of its shape among them.
+
+    The shape is `config.<name>`, under the names a GGUF header has without the architecture before them.
 
     Sizes are `file.<quant in lower case>.size` and `model.projector.size`. `sampling` has the vendor's values, as
     `model.sampling.<setting>`. `base` is the repository of the model it was made from, empty where there is none.
@@ -64,6 +69,9 @@ class Model(Spec):
         return self.quants[name]
 
 
+CONVERTED = "Q8_0"
+"""The quant that the engine's converter writes without a quantiser: the one that a reader can make whose size follows from the shape."""
+
 _GGUF = Text(r"^(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./+-]*\.gguf$", "name of a GGUF file")
 _HUB = Text(REPOSITORY, "repository such as Qwen/Qwen3-8B")
 
@@ -72,8 +80,28 @@ _FIDELITY = required(
     "fidelity", Choice(FIDELITIES), "header: the file's own tensor table; config: sizes shared out by config.json.", "header"
 )
 _SIZE: Field[WrittenFact | None] = optional("size", FactShape(), "Size of the file, as read by somebody.", None)
+_CONVERTED = optional(
+    "converted",
+    Truth(),
+    "The reader makes the file from the base repository with the engine's converter.",
+    default=False,
+)
 _PROJECTOR_FILE = optional("file", _GGUF, "File in the repository.", "", "mmproj-F16.gguf")
-_QUANT = Record("One quantised file.", [_FILE, _FIDELITY, _SIZE], lambda values, _: (values[_FILE], values[_FIDELITY], values[_SIZE]))
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenQuant:
+    file: str
+    fidelity: str
+    size: WrittenFact | None
+    converted: bool
+
+
+_QUANT = Record(
+    "One quantised file.",
+    [_FILE, _FIDELITY, _SIZE, _CONVERTED],
+    lambda values, _: _WrittenQuant(values[_FILE], values[_FIDELITY], values[_SIZE], values[_CONVERTED]),
+)
 _PROJECTOR = Record("The vision projector.", [_PROJECTOR_FILE, _SIZE], lambda values, _: (values[_PROJECTOR_FILE], values[_SIZE]))
 
 _MODEL = required("model", OwnName("model"), "Name of the model; the folder is called the same.", "apodex-mini")
@@ -82,11 +110,17 @@ _ARCHITECTURE = required(
     "architecture", Text(r"^[a-z0-9][a-z0-9._-]*$", "architecture"), "Architecture as the GGUF states it.", "qwen35moe"
 )
 _BASE = optional("base", _HUB, "Repository of the model it was made from.", "", "Qwen/Qwen3.5-35B-A3B")
-_LICENCE = required("licence", Text(), "Licence, by its SPDX name where it has one.", "Apache-2.0")
+_LICENCE = optional("licence", Text(), "Licence, by its SPDX name where it has one.", "", "Apache-2.0")
 _PUBLISHER = required("publisher", Text(), "Who publishes the model.", "Apodex AI")
 _REPOSITORY = required("repository", _HUB, "Repository of the quantised files.", "bartowski/apodex_Apodex-1.1-mini-GGUF")
 _QUANTS = required("quants", TableOf(_QUANT, r"^[A-Za-z0-9][A-Za-z0-9._-]*$", what="quants and their files"), "Quantised files by name.")
 _PROJECTOR_KEY = optional("projector", _PROJECTOR, "The vision projector, where the repository has one.", None)
+_CONFIG: Field[dict[str, WrittenFact]] = optional(
+    "config",
+    TableOf(FactShape(), r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*$", what="values of the configuration"),
+    "The model's shape, each value a fact, under the names of a GGUF header without the architecture; and tied_embeddings.",
+    {},
+)
 _SAMPLING: Field[dict[str, WrittenFact]] = optional(
     "sampling",
     TableOf(FactShape(), f"^({'|'.join(SAMPLING)})$", what="sampling settings"),
@@ -95,10 +129,27 @@ _SAMPLING: Field[dict[str, WrittenFact]] = optional(
 )
 
 
+def _check(node: MappingNode, at: Place) -> None:
+    """Note quants whose tensor table cannot be had: neither a header, nor a size and a shape to share it out over."""
+    quants, config = node.get("quants"), node.get("config")
+    if not isinstance(quants, MappingNode):
+        return
+    for key, quant in quants.entries:
+        here = at.key("quants").key(key.text)
+        converted = quant.get("converted") if isinstance(quant, MappingNode) else None
+        if not (isinstance(converted, ScalarNode) and converted.text == "true"):
+            continue
+        if key.text != CONVERTED:
+            here.fault(key.line, f"the engine's converter writes no {key.text}", f"call it {CONVERTED}")
+        if node.get("base") is None or config is None:
+            here.fault(key.line, "a file that the reader makes follows from the base's shape", "give `base` and `config`")
+
+
 def _build(values: Values, at: Place) -> Model:
     has = held(values, "model")
     source, checked = values[SOURCE], values[CHECKED]
-    sizes = {f"file.{name.lower()}": size for name, (_, _, size) in values[_QUANTS].items() if size}
+    sizes = {f"file.{name.lower()}": quant.size for name, quant in values[_QUANTS].items() if quant.size}
+    config = facts_of(values[_CONFIG], "config", source, checked)
     projector = values[_PROJECTOR_KEY]
     if projector and projector[1]:
         sizes["model.projector"] = projector[1]
@@ -106,7 +157,7 @@ def _build(values: Values, at: Place) -> Model:
     return Model(
         file=at.report.file,
         lines=at.report.lines,
-        facts=has.facts.merged(made.values()),
+        facts=has.facts.merged(made.values()).merged(config),
         quotes=has.quotes,
         notes=has.notes,
         name=values[_MODEL],
@@ -117,7 +168,8 @@ def _build(values: Values, at: Place) -> Model:
         publisher=values[_PUBLISHER],
         repository=values[_REPOSITORY],
         quants={
-            name: Quant(name, file, fidelity, made.get(f"file.{name.lower()}")) for name, (file, fidelity, _) in values[_QUANTS].items()
+            name: Quant(name, quant.file, quant.fidelity, made.get(f"file.{name.lower()}"), quant.converted)
+            for name, quant in values[_QUANTS].items()
         },
         projector=Projector(projector[0], made.get("model.projector")) if projector else None,
         sampling=facts_of(values[_SAMPLING], "model.sampling", source, checked),
@@ -126,8 +178,9 @@ def _build(values: Values, at: Place) -> Model:
 
 MODEL = Record(
     "A model and its quantised files: recipes/models/<model>/model.yml.",
-    [_MODEL, _TITLE, _ARCHITECTURE, _BASE, _LICENCE, _PUBLISHER, _REPOSITORY, _QUANTS, _PROJECTOR_KEY, _SAMPLING, *COMMON],
+    [_MODEL, _TITLE, _ARCHITECTURE, _BASE, _LICENCE, _PUBLISHER, _REPOSITORY, _QUANTS, _PROJECTOR_KEY, _CONFIG, _SAMPLING, *COMMON],
     _build,
+    check=_check,
 )
 
 

@@ -16,7 +16,6 @@ from generator.memory.layers import Layers
 from generator.memory.model import Model
 from generator.memory.plan import Held, Plan, held, make_plan
 from generator.memory.settings import Settings
-from generator.quantity import Quantity
 from generator.solve.auto import Chosen
 from generator.specs import Recipe, Setting
 
@@ -33,8 +32,7 @@ class Offload(StrEnum):
 class Subject:
     """What the numbers are about: a recipe with its settings, the model's header, and every fact in reach.
 
-    `chosen` is how the recipe came to a depth that it leaves open. `tolerance` is how far weights that were shared out may be off on
-    either side, as a ratio; None where the tensor table is known. `unified` marks a card whose memory is the system's.
+    `chosen` is how the recipe came to a depth that it leaves open. `unified` marks a card whose memory is the system's.
     """
 
     recipe: Recipe
@@ -43,7 +41,6 @@ class Subject:
     facts: Facts
     backend: str = CUDA
     chosen: Chosen | None = None
-    tolerance: Quantity | None = None
     unified: bool = False
     _kept: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -65,6 +62,11 @@ class Subject:
         """The index of the card that holds most."""
         devices = self.plan.gpus
         return max(range(len(devices)), key=lambda index: int(devices[index].terms.held))
+
+    @property
+    def estimated(self) -> bool:
+        """Whether weights were shared out over parameters, because the tensor table is not known."""
+        return "estimate.rest" in self.facts
 
     @property
     def offload(self) -> Offload:
