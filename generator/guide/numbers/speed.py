@@ -39,14 +39,14 @@ def write_traffic(book: Book, subject: Subject) -> None:
     window = book["settings.n_ctx"]
     full = book.add("traffic.vram_per_token_full_window", card.at(window))
     host_full = host.at(window)
-    if int(host_full):
+    if host_full.number:
         book.add("traffic.host_share", host_full / (host_full + full), "%", 2)
     for depth in depths(subject):
         at = book.add(f"depth.{depth}", Quantity.constant(depth, TOKEN, "a depth of context that the page considers"), "tokens")
         book.add(f"traffic.card.{depth}", card.at(at))
-        if int(host.at(at)):
+        if host.at(at).number:
             book.add(f"crossover.{depth}", book[f"traffic.card.{depth}"] / host.at(at), "×", 2)
-    if subject.policy is Policy.PUBLISHED and int(host_full):
+    if subject.policy is Policy.PUBLISHED and host_full.number:
         lean = full - book["weights.input_embedding"]
         book.add("crossover.engine", lean / host_full, "×", 2)
     if subject.offload is Offload.EXPERTS:
@@ -78,8 +78,8 @@ def _host_side(book: Book, subject: Subject) -> Side:
     if share is not None:
         fixed = fixed + share
     state = subject.plan.host.terms.recurrent
-    fixed = fixed + state if int(state) else fixed
-    if int(fixed):
+    fixed = fixed + state if state.number else fixed
+    if fixed.number:
         fixed = book.add("traffic.host_per_token", fixed)
     return Side(fixed, tuple(_cells(subject, on_device=False)))
 
@@ -99,7 +99,7 @@ def _card_side(book: Book, subject: Subject) -> Side:
         weights = book.add("traffic.card_experts_per_token", share) + weights
     weights = book.add("traffic.card_weights_per_token", weights)
     state = total((device.terms.recurrent for device in subject.plan.gpus), words="states on the card")
-    fixed = weights + (book["recurrent.total"] if subject.offload is not Offload.LAYERS else state) if int(state) else weights
+    fixed = weights + (book["recurrent.total"] if subject.offload is not Offload.LAYERS else state) if state.number else weights
     return Side(fixed, tuple(_cells(subject, on_device=True)))
 
 
@@ -139,7 +139,7 @@ def _write_steps(book: Book) -> None:
         book.add(f"traffic.step.{name}", decode.used_share(book[f"experts.block.{name}"], used, count), "MiB", 1)
         for name in ("small", "large")
     ]
-    values = tuple(int(step) for step in steps)
+    values = tuple(step.number for step in steps)
     words = "host bytes a token added by a small, a large block"
     book.add("traffic.step", derived(values, BYTE, steps, lambda sizes: tuple(map(scalar, sizes)), words), "MiB", 1)
 
@@ -154,7 +154,7 @@ def _write_memory(book: Book, subject: Subject, host: Side) -> None:
         book.add(transfers.key, transfers.quantity(), "MT/s")
         channels = book.add(f"memory.{index}.channels", Quantity.constant(kind.channels, ONE, f"channels of {kind.name}"))
         rate = book.add(f"memory.{index}.bandwidth", decode.memory_bandwidth(book[transfers.key], channels), "GB/s", 1)
-        if not int(empty):
+        if not empty.number:
             continue
         book.add(f"memory.{index}.ceiling", decode.host_ceiling(empty, rate), "tok/s", 0)
         if "traffic.step.small" in book:
@@ -173,7 +173,7 @@ def _write_ceilings(book: Book, subject: Subject, host: Side) -> None:
         if subject.unified:
             on_card = on_card + on_host
         time = on_card / rate
-        if not int(on_host) or subject.unified:
+        if not on_host.number or subject.unified:
             book.add(f"speed.ceiling.{depth}", one / time, "tok/s", 0)
             continue
         for index in range(len(subject.recipe.memory_kinds)):
