@@ -123,7 +123,7 @@ def estimate_of(catalog: Catalog, model: str, quant: str) -> Estimate | None:
     if not facts.under("config"):
         remedy = f"give `config`, or run `gen lock {model} --header {quant}=FILE`"
         raise InputError(f"neither the header of '{quant}' nor the model's shape is known", where=spec.file, remedy=remedy)
-    source = Source(f"https://huggingface.co/{spec.base or spec.repository}", title=f"`config` in {spec.file}, each value with its source")
+    source = Source("", title=f"config in {spec.file}, each value with its source")
     return estimated(spec.architecture, facts, quant, spec.file, source)
 
 

@@ -101,7 +101,7 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "n": marks.number,
         "cite": marks.cite,
         "checked": marks.checked,
-        "holds": marks.holds,
+        "holds": lambda key: (marks.holds if sources.facts[key].source.url else marks.checked)(key),
         "citation_quote": lambda name: sources.engine.citation(name).quote,
         "prose": _prose(sources, marks),
         "noted": _noted(sources),
@@ -165,7 +165,7 @@ def _names(sources: Sources, subject: Subject, marks: Marks) -> dict[str, object
         "memory_kinds": [{"name": escaped(kind.name)} for kind in recipe.memory_kinds],
         "reconstructed": origin == "reconstructed",
         "estimated": subject.estimated,
-        "config_link": linked("its published configuration", f"https://huggingface.co/{sources.model.base or sources.model.repository}"),
+        "config_link": linked("its published configuration", f"#estimate.{subject.prefix}.metadata"),
         "sampling": f"{', '.join(sampling)} ({'; '.join(dates)})" if sampling else "",
         "address": f"{recipe.settings.get('host', '127.0.0.1')}:{recipe.settings.get('port', 8080)}",
     }
@@ -178,7 +178,7 @@ def _run(sources: Sources, subject: Subject, book: Book) -> dict[str, object]:
     pair = "/".join(subject.caches)
     at = depths(subject)
     ceilings = [
-        {"depth": depth, "keys": keys}
+        {"depth": depth, "cells": keys}
         for depth in at
         if (keys := [key for key in (f"speed.ceiling.{depth}", *(f"speed.ceiling.{kind}.{depth}" for kind in range(8))) if key in book])
     ]

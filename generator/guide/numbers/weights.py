@@ -38,6 +38,8 @@ def write_settings(book: Book, subject: Subject) -> None:
             quantity = Fact(fact.key, value, "tok" if unit == TOKEN else "", "declared", note=fact.note).quantity()
             digits = max(0, -int(Decimal(str(value)).as_tuple().exponent))
             book.add(fact.key, quantity, "tokens" if unit == TOKEN else "", digits)
+    if subject.gpus > 1:
+        book.add("settings.gpus", Quantity.constant(subject.gpus, ONE, "cards of the recipe"))
     context = context_of(subject.model, subject.settings)
     if "settings.n_ctx" not in book:
         book.add("settings.n_ctx", context.asked, "tokens")
