@@ -191,7 +191,7 @@ class HubRepository:
                 raise HubDenied(f"its files are refused (status {error.status})", reference=reference, remedy=remedy) from None
 
 
-def _not_there(reference: HubReference, error: SourceDenied | SourceNotFound) -> InputError | HubNotFound:
+def _not_there(reference: HubReference, error: SourceDenied | SourceNotFound) -> HubNotFound:
     if isinstance(error, SourceNotFound) and error.code == "RevisionNotFound":
         return HubNotFound("revision", reference=reference, remedy=f"see https://huggingface.co/{reference.repository}/refs")
     return HubNotFound(

@@ -1,4 +1,4 @@
-"""The YAML of a new model and its recipes, as a person would write it: in the order of the schema, a quant a line, a comment where one helps."""
+"""The YAML of a new model and its recipes, as a person would write it: in the order of the schema, a quant a line, few comments."""
 
 from __future__ import annotations
 

@@ -296,14 +296,13 @@ def _file(entry: RepoFile) -> HubFile:
 
 def _of_card(found: ModelInfo) -> dict[str, Any]:
     """Give what the metadata of a model card says, where it is of the form that the Hub documents."""
-    said = found.card_data.to_dict() if found.card_data else {}
-    licences = said.get("license")
-    bases = said.get("base_model")
-    names = [bases] if isinstance(bases, str) else bases if isinstance(bases, list) else []
+    card = found.card_data
+    said = {name: getattr(card, name, None) for name in ("license", "license_name", "base_model")}
+    bases = said["base_model"] if isinstance(said["base_model"], list) else [said["base_model"]]
     return {
-        "licence": licences if isinstance(licences, str) else "",
-        "licence_name": str(said.get("license_name") or ""),
-        "bases": tuple(name for name in names if isinstance(name, str)),
+        "licence": said["license"] if isinstance(said["license"], str) else "",
+        "licence_name": said["license_name"] if isinstance(said["license_name"], str) else "",
+        "bases": tuple(name for name in bases if isinstance(name, str)),
     }
 
 
