@@ -260,4 +260,5 @@ def proper_names(sources: Sources) -> list[str]:
     card, model = sources.card, sources.model
     names = [card.title, card.full_name, card.chip, model.title, model.name, model.licence, model.publisher, sources.recipe.quant]
     names += [kind.name for kind in sources.recipe.memory_kinds]
+    names += [other.title for other in (*sources.elsewhere, *filter(None, [sources.nearest]))]
     return [name for name in names if any(character.isdecimal() for character in name)]
