@@ -28,6 +28,18 @@ Search every quant with a known header, context, pair of cache types, micro-batc
 A recipe of the two brings its settings, budget and fallbacks, which must fit too. That nothing fits is an answer as well.
 """
 
+NEW_HELP = """
+Write what a guide is built from: a model's spec and lock, and a recipe for each card with settings that the solver found.
+
+  gen new owner/repository-GGUF --card rtx-5070
+  gen new hf://owner/repository/file.gguf --card rtx-3090 --card rtx-4090
+  gen new model-Q4_K_M.gguf --name my-model
+  gen new apodex-mini --card rtx-3060-12gb
+
+A model of the catalogue gets recipes only. Without --quant a card gets the largest file that takes at most three quarters of what a run
+can use of it; where that would be less than Q4_K_M, or what comes nearest to that, it gets that one. Nothing is written over.
+"""
+
 MEASURE_HELP = """
 Ask a built engine what it would allocate for a recipe, and write its figures into the lock beside ours. No weights are needed: its
 allocation pass reads a header and the file's length.
@@ -81,6 +93,7 @@ def parser() -> argparse.ArgumentParser:
     schema = commands.add_parser("schema", help="the JSON Schema of a kind of spec")
     schema.add_argument("kind", nargs="?", metavar="KIND", help="model, card, engine, recipe or issue; all when left out")
 
+    _add_new(commands)
     _add_live(commands)
     _add_measure(commands)
 
@@ -123,6 +136,22 @@ def _add_plans(commands: argparse._SubParsersAction[_Parser]) -> None:
     solve.add_argument("--ram", metavar="SIZE", help="memory of the host, such as 32GiB (default: as much as it takes)")
     solve.add_argument("--goal", default="fastest", choices=["fastest", "longest-context", "safest"], help="default: fastest")
     _json(solve)
+
+
+def _add_new(commands: argparse._SubParsersAction[_Parser]) -> None:
+    """Add the command that starts a model."""
+    new = commands.add_parser(
+        "new",
+        help="a model's spec, lock and recipes from a repository of the Hub or a GGUF file",
+        description=NEW_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    new.add_argument("source", metavar="SOURCE", help="owner/repository or hf://owner/repository/file.gguf, a GGUF file, or MODEL")
+    new.add_argument("--quant", default="", metavar="QUANT", help="the quant of the recipes (default: one that suits each card)")
+    new.add_argument("--card", action="append", default=[], metavar="CARD", help="write a recipe for this card; can be repeated")
+    new.add_argument("--name", default="", metavar="NAME", help="what the model is to be called (default: after its repository or title)")
+    _now(new)
+    _json(new)
 
 
 def _add_live(commands: argparse._SubParsersAction[_Parser]) -> None:

@@ -236,7 +236,7 @@ def description(sources: Sources) -> dict[str, object]:
         "engine": recipe.engine,
         "build": recipe.build,
         "purls": [
-            f"pkg:huggingface/{sources.model.repository}",
+            *([f"pkg:huggingface/{sources.model.repository}"] if sources.model.repository else []),
             f"pkg:github/{sources.engine.repository}@{recipe.build}",
         ],
         "settings": dict(recipe.settings),
@@ -258,6 +258,7 @@ def names_of(sources: Sources) -> dict[str, str]:
 def proper_names(sources: Sources) -> list[str]:
     """Give the names with digits in them that a page may say as they are."""
     card, model = sources.card, sources.model
-    names = [card.title, card.full_name, card.chip, model.title, model.name, model.licence, sources.recipe.quant]
+    names = [card.title, card.full_name, card.chip, model.title, model.name, model.licence, model.publisher, sources.recipe.quant]
     names += [kind.name for kind in sources.recipe.memory_kinds]
+    names += [other.title for other in (*sources.elsewhere, *filter(None, [sources.nearest]))]
     return [name for name in names if any(character.isdecimal() for character in name)]

@@ -208,6 +208,19 @@ def _solve(args: argparse.Namespace) -> int:
     return 0
 
 
+def _new(args: argparse.Namespace) -> int:
+    from generator.new.command import Asked, new
+    from generator.new.words import outcome_as_dict, outcome_as_text
+
+    asked = Asked(args.source, args.quant, tuple(dict.fromkeys(args.card)), args.name)
+    outcome = new(_catalog(), asked, _today(args))
+    if args.json:
+        _print_json(outcome_as_dict(outcome))
+    else:
+        print("\n".join(outcome_as_text(outcome)))
+    return 0
+
+
 def _lint(args: argparse.Namespace) -> int:
     from generator.build import build_guide
 
@@ -354,6 +367,7 @@ COMMANDS: Mapping[str, Callable[[argparse.Namespace], int]] = MappingProxyType(
         "explain": _explain,
         "plan": _plan,
         "solve": _solve,
+        "new": _new,
         "lint": _lint,
         "list": _list,
         "schema": _schema,

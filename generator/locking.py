@@ -14,7 +14,7 @@ from pathlib import Path
 from generator.catalog import Catalog
 from generator.errors import InputError, MissingFileError
 from generator.facts import Fact, Lock, Source
-from generator.gguf import read_header
+from generator.gguf import Inventory, read_header
 from generator.planning import metadata_of, rows_of
 from generator.specs import Model
 
@@ -59,12 +59,22 @@ def _header_facts(model: Model, quant: str, file: Path, origin: str, note: str, 
             where=str(file),
             remedy="give the file itself, or say --origin reconstructed",
         )
-    published = size.source if size is not None else Source(f"https://huggingface.co/{model.repository}")
+    published = size.source if size is not None else Source(model.repository_url)
     checked = size.checked if origin == "reconstructed" and size is not None else today
-    source = replace(published, title=f"{model.repository}: {spec.file}")
-    common = {"origin": origin, "source": source, "checked": checked, "first_seen": checked, "note": note}
-    prefix = f"header.{quant.lower()}"
+    source = replace(published, title=f"{model.repository}: {spec.file}" if model.repository else spec.file)
+    common = Fact("", None, origin=origin, source=source, checked=checked, first_seen=checked, note=note)
     if origin == "header" and size is None:
-        yield Fact(f"file.{quant.lower()}.size", header.file_size, "B", **common)  # type: ignore[arg-type]
-    yield Fact(f"{prefix}.metadata", metadata_of(header), **common)  # type: ignore[arg-type]
-    yield Fact(f"{prefix}.tensors", rows_of(header), **common)  # type: ignore[arg-type]
+        yield size_fact(quant, header.file_size, common)
+    yield from header_facts(quant, header, common)
+
+
+def size_fact(quant: str, size: int | None, common: Fact) -> Fact:
+    """Give the fact of a lock for the size of a quant's file, in bytes; `common` has all but key and value."""
+    return replace(common, key=f"file.{quant.lower()}.size", value=size, unit="B")
+
+
+def header_facts(quant: str, header: Inventory, common: Fact) -> tuple[Fact, Fact]:
+    """Give the facts of a lock for the header of a quant: its metadata and its tensor table; `common` has all but key and value."""
+    prefix = f"header.{quant.lower()}"
+    metadata = replace(common, key=f"{prefix}.metadata", value=metadata_of(header))
+    return metadata, replace(common, key=f"{prefix}.tensors", value=rows_of(header))

@@ -11,11 +11,13 @@ from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
+from pathlib import PurePosixPath
 from unicodedata import category
 
 from generator.claims.questions import Question
 from generator.errors import GenError
 from generator.facts import Ask
+from generator.gguf import shard_names
 from generator.sources.engine_source import find
 from generator.sources.errors import SourceDenied, SourceError, SourceLimited, SourceMoved, SourceNotFound
 from generator.sources.github import GitHub, Thread
@@ -228,13 +230,16 @@ def _files(asked: list[Question], live: Live) -> Iterator[Answer]:
     tree = live.hub.tree(asked[0].ask["repository"])
     moved_to = tree.repo if tree.repo != asked[0].ask["repository"] else ""
     for question in asked:
-        file = tree.files.get(question.ask["file"])
+        path = PurePosixPath(question.ask["file"])
+        names = [str(path.with_name(name)) for name in shard_names(path.name)]
+        files = [tree.files[name] for name in names if name in tree.files]
         url = _url(question)
-        if file is None:
-            detail = f"{question.ask['file']} is not in {tree.repo} at {tree.commit[:12]}"
+        if len(files) < len(names):
+            missing = next(name for name in names if name not in tree.files)
+            detail = f"{missing} is not in {tree.repo} at {tree.commit[:12]}"
             yield Answer(question.key, Outcome.GONE, url=url, detail=detail)
         else:
-            value = file.size if question.ask["field"] == "size" else file.sha256
+            value = sum(file.size for file in files) if question.ask["field"] == "size" else files[0].sha256
             yield Answer(question.key, Outcome.VALUE, value, url, tree.commit, moved_to=moved_to)
 
 

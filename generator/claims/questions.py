@@ -119,7 +119,9 @@ def _of_thread(issue: Issue) -> Iterator[Fact]:
 
 
 def _of_model(model: Model) -> Iterator[Fact]:
-    source = Source(f"https://huggingface.co/{model.repository}")
+    if not model.repository:
+        return  # the reader's own files: nobody to ask
+    source = Source(model.repository_url)
     for quant in model.quants.values():
         for name in ("size", "sha256"):
             ask = Ask.of("hub_file", repository=model.repository, file=quant.file, field=name)

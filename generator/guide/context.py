@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from generator.claims.scope import Situation
 from generator.errors import InputError
 from generator.facts import Facts
+from generator.gguf import shard_names
 from generator.guide.cards import card_values
 from generator.guide.environment import has_template, rendered
 from generator.guide.install import cuda_of, floor_of
@@ -156,7 +157,8 @@ def _names(sources: Sources, subject: Subject, marks: Marks) -> dict[str, object
         "build": sources.engine.build,
         "quant": recipe.quant,
         "prefix": subject.prefix,
-        "file_name": sources.model.quant(recipe.quant).file,
+        "file_names": _files(sources),
+        "size_asked": bool(sources.facts[f"file.{subject.prefix}.size"].source.url),
         "model_path": model_path(sources),
         "on_card": on_card,
         "on_the_fuller": "on the fuller card" if many else on_card,
@@ -313,6 +315,12 @@ def _lines(words: list[str]) -> list[str]:
     return lines
 
 
+def _files(sources: Sources) -> list[str]:
+    """Give the file of the quant, or all of them where it is sharded."""
+    path = PurePosixPath(sources.model.quant(sources.recipe.quant).file)
+    return [str(path.with_name(name)) for name in shard_names(path.name)]
+
+
 def model_path(sources: Sources) -> str:
     """Give the path that the download section leaves the file at."""
     return f"./{sources.model.name}/{sources.model.quant(sources.recipe.quant).file}"
@@ -393,7 +401,7 @@ def _model(model: Model) -> dict[str, str]:
         "base_url": f"https://huggingface.co/{model.base}" if model.base else "",
         "repository": model.repository,
         "repository_code": code(model.repository),
-        "repository_url": f"https://huggingface.co/{model.repository}" if model.repository else "",
+        "repository_url": model.repository_url,
     }
 
 

@@ -106,7 +106,7 @@ class HubReference:
     revision: str = DEFAULT_REVISION
 
     def __str__(self) -> str:
-        named = f"/{self.file}" if self.file else f":{self.quant}"
+        named = f"/{self.file}" if self.file else f":{self.quant}" if self.quant else ""
         return f"hf://{self.repository}{named}" + (f"@{self.revision}" if self.revision != DEFAULT_REVISION else "")
 
 
@@ -136,7 +136,10 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class RepoInfo:
-    """What the Hub says of a repository; `repo` is its name now, `last_modified` the day (UTC), `pipeline` its task or empty."""
+    """What the Hub says of a repository; `repo` is its name now, `last_modified` the day (UTC), `pipeline` its task or empty.
+
+    `licence`, `licence_name` and `bases`, repositories, are what its model card's metadata says, in its publisher's words.
+    """
 
     repo: str
     commit: str
@@ -144,6 +147,9 @@ class RepoInfo:
     gated: bool
     private: bool
     pipeline: str
+    licence: str = ""
+    licence_name: str = ""
+    bases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +189,7 @@ class Hub:
                 gated=bool(found.gated),
                 private=bool(found.private),
                 pipeline=found.pipeline_tag or "",
+                **_of_card(found),
             )
 
     def tree(self, repo: str, revision: str = DEFAULT_REVISION) -> Tree:
@@ -240,6 +247,11 @@ class Hub:
         with asking_through(self._session):
             return open_hub(reference)
 
+    def open_set(self, reference: HubReference) -> tuple[HubRanges, ...]:
+        """Give the byte ranges of every file of a set, as `open_hub_set` does. Raises what `open` raises."""
+        with asking_through(self._session):
+            return open_hub_set(reference)
+
     def _info(self, repo: str, revision: str) -> ModelInfo:
         found: ModelInfo = self._api.model_info(repo, revision=revision, token=False)
         if not found.sha or not _COMMIT.fullmatch(found.sha):
@@ -280,6 +292,18 @@ def _file(entry: RepoFile) -> HubFile:
     if not isinstance(size, int) or size < 0 or not (sha256 is None or _SHA256.fullmatch(sha256)):
         raise ValueError
     return HubFile(entry.path, size, sha256, entry.xet_hash, entry.blob_id, entry.last_commit.oid if entry.last_commit else None)
+
+
+def _of_card(found: ModelInfo) -> dict[str, Any]:
+    """Give what the metadata of a model card says, where it is of the form that the Hub documents."""
+    card = found.card_data
+    said = {name: getattr(card, name, None) for name in ("license", "license_name", "base_model")}
+    bases = said["base_model"] if isinstance(said["base_model"], list) else [said["base_model"]]
+    return {
+        "licence": said["license"] if isinstance(said["license"], str) else "",
+        "licence_name": said["license_name"] if isinstance(said["license_name"], str) else "",
+        "bases": tuple(name for name in bases if isinstance(name, str)),
+    }
 
 
 def _given(value: Any) -> Any:

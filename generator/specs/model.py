@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +49,8 @@ class Model(Spec):
     The shape is `config.<name>`, under the names a GGUF header has without the architecture before them.
 
     Sizes are `file.<quant in lower case>.size` and `model.projector.size`. `sampling` has the vendor's values, as
-    `model.sampling.<setting>`. `base` is the repository of the model it was made from, empty where there is none.
+    `model.sampling.<setting>`. `base` is the repository of the model it was made from, empty where there is none; so is `repository`
+    where the files are the reader's own.
     """
 
     name: str
@@ -62,6 +64,11 @@ class Model(Spec):
     projector: Projector | None
     sampling: Facts
 
+    @property
+    def repository_url(self) -> str:
+        """The address of the repository; empty where there is none."""
+        return f"https://huggingface.co/{self.repository}" if self.repository else ""
+
     def quant(self, name: str) -> Quant:
         """Give a quant by name. Raises UnknownNameError."""
         if name not in self.quants:
@@ -72,7 +79,10 @@ class Model(Spec):
 CONVERTED = "Q8_0"
 """The quant that the engine's converter writes without a quantiser: the one that a reader can make whose size follows from the shape."""
 
-_GGUF = Text(r"^(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./+-]*\.gguf$", "name of a GGUF file")
+GGUF_FILE = re.compile(r"^(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./+-]*\.gguf$")
+"""Names of files that a spec may hold."""
+
+_GGUF = Text(GGUF_FILE.pattern, "name of a GGUF file")
 _HUB = Text(REPOSITORY, "repository such as Qwen/Qwen3-8B")
 
 _FILE = required("file", _GGUF, "File in the repository; of a sharded set, the first.", "apodex_Apodex-1.1-mini-Q4_K_M.gguf")
@@ -112,7 +122,13 @@ _ARCHITECTURE = required(
 _BASE = optional("base", _HUB, "Repository of the model it was made from.", "", "Qwen/Qwen3.5-35B-A3B")
 _LICENCE = optional("licence", Text(), "Licence, by its SPDX name where it has one.", "", "Apache-2.0")
 _PUBLISHER = required("publisher", Text(), "Who publishes the model.", "Apodex AI")
-_REPOSITORY = required("repository", _HUB, "Repository of the quantised files.", "bartowski/apodex_Apodex-1.1-mini-GGUF")
+_REPOSITORY = optional(
+    "repository",
+    _HUB,
+    "Repository of the quantised files; left out where the files are the reader's own.",
+    "",
+    "bartowski/apodex_Apodex-1.1-mini-GGUF",
+)
 _QUANTS = required("quants", TableOf(_QUANT, r"^[A-Za-z0-9][A-Za-z0-9._-]*$", what="quants and their files"), "Quantised files by name.")
 _PROJECTOR_KEY = optional("projector", _PROJECTOR, "The vision projector, where the repository has one.", None)
 _CONFIG: Field[dict[str, WrittenFact]] = optional(
