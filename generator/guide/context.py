@@ -167,7 +167,7 @@ def _names(sources: Sources, subject: Subject, marks: Marks) -> dict[str, object
         "memory_kinds": [{"name": escaped(kind.name)} for kind in recipe.memory_kinds],
         "reconstructed": origin == "reconstructed",
         "estimated": subject.estimated,
-        "config_link": linked("its published configuration", f"#estimate.{subject.prefix}.metadata"),
+        "config_link": linked("its published configuration", f"#estimate.{subject.prefix}.tensors"),
         "sampling": f"{', '.join(sampling)} ({'; '.join(dates)})" if sampling else "",
         "address": f"{recipe.settings.get('host', '127.0.0.1')}:{recipe.settings.get('port', 8080)}",
     }
