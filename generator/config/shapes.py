@@ -28,7 +28,7 @@ def shapes_of(geometry: Geometry) -> list[Shape]:
     block = ARCHITECTURES[geometry.architecture]
     width, words = geometry.width, geometry.number("vocab_size")
     table: list[Shape] = [("token_embd.weight", (width, words)), ("output_norm.weight", (width,))]
-    if not geometry.values.get("tied_embeddings"):
+    if not geometry.flag("tied_embeddings"):
         table.append(("output.weight", (width, words)))
     if geometry.architecture == "lfm2moe":
         table[1] = ("token_embd_norm.weight", (width,))
@@ -49,7 +49,7 @@ def _norms(geometry: Geometry, *names: str) -> Iterator[Shape]:
 
 
 def _attention(geometry: Geometry, index: int, *, gated: bool = False) -> Iterator[Shape]:
-    width, heads, kv_heads = geometry.width, geometry.number("attention.head_count"), geometry.of_block("attention.head_count_kv", index)
+    width, heads, kv_heads = geometry.width, geometry.heads, geometry.of_block("attention.head_count_kv", index)
     rows = heads * geometry.key_length
     yield "attn_q.weight", (width, 2 * rows if gated else rows)
     yield "attn_k.weight", (width, kv_heads * geometry.key_length)
@@ -64,7 +64,7 @@ def _head_norms(length: int) -> Iterator[Shape]:
 
 def _biases(geometry: Geometry, index: int) -> Iterator[Shape]:
     kv_heads = geometry.of_block("attention.head_count_kv", index)
-    yield "attn_q.bias", (geometry.number("attention.head_count") * geometry.key_length,)
+    yield "attn_q.bias", (geometry.heads * geometry.key_length,)
     yield "attn_k.bias", (kv_heads * geometry.key_length,)
     yield "attn_v.bias", (kv_heads * geometry.value_length,)
 
@@ -124,7 +124,7 @@ def _delta_net(geometry: Geometry) -> Iterator[Shape]:
 def _mamba2(geometry: Geometry) -> Iterator[Shape]:
     """Give a Mamba-2 block: one projection in for gate, values, B, C and time steps."""
     width, inner, heads = geometry.width, geometry.number("ssm.inner_size"), geometry.number("ssm.time_step_rank")
-    groups, state = geometry.number("ssm.group_count"), geometry.number("ssm.state_size")
+    groups, state = geometry.number("ssm.group_count", least=1), geometry.number("ssm.state_size")
     channels = inner + 2 * groups * state
     yield "ssm_in.weight", (width, inner + channels + heads)
     yield "ssm_conv1d.weight", (geometry.number("ssm.conv_kernel"), channels)
@@ -138,7 +138,7 @@ def _mamba2(geometry: Geometry) -> Iterator[Shape]:
 
 def _latent(geometry: Geometry) -> Iterator[Shape]:
     """Give latent attention: keys and values are made from one row a token, compressed, beside which a rotated part is kept."""
-    width, heads, rank = geometry.width, geometry.number("attention.head_count"), geometry.number("attention.kv_lora_rank")
+    width, heads, rank = geometry.width, geometry.heads, geometry.number("attention.kv_lora_rank")
     rotated = geometry.number("rope.dimension_count")
     key, value = geometry.number("attention.key_length_mla"), geometry.number("attention.value_length_mla")
     yield "attn_kv_a_norm.weight", (rank,)
@@ -157,7 +157,7 @@ def _latent(geometry: Geometry) -> Iterator[Shape]:
 
 def _kimi_delta(geometry: Geometry) -> Iterator[Shape]:
     """Give a block of Kimi delta attention."""
-    width, heads, length = geometry.width, geometry.number("attention.head_count"), geometry.number("kda.head_dim")
+    width, heads, length = geometry.width, geometry.heads, geometry.number("kda.head_dim")
     rows, kernel = heads * length, geometry.number("ssm.conv_kernel")
     for part in "qkv":
         yield f"ssm_conv1d_{part}.weight", (kernel, 1, rows, 1)
@@ -221,7 +221,7 @@ def _mixed_with_delta_net(geometry: Geometry, index: int) -> Iterator[Shape]:
     """Give the first half of a block: attention in every so-manieth and in a draft head's, delta net in the others."""
     yield from _norms(geometry, "attn_norm", "post_attention_norm")
     drafting = index >= geometry.blocks - geometry.draft_blocks
-    if drafting or (index + 1) % geometry.number("full_attention_interval") == 0:
+    if drafting or (index + 1) % geometry.number("full_attention_interval", least=1) == 0:
         yield from _attention(geometry, index, gated=True)
         yield from _head_norms(geometry.key_length)
     else:
@@ -234,7 +234,7 @@ def _gpt_oss(geometry: Geometry, index: int) -> Iterator[Shape]:
     yield from _attention(geometry, index)
     yield from _biases(geometry, index)
     yield "attn_output.bias", (width,)
-    yield "attn_sinks.weight", (geometry.number("attention.head_count"),)
+    yield "attn_sinks.weight", (geometry.heads,)
     yield from _experts(geometry)
     yield "ffn_gate_inp.bias", (count,)
     yield "ffn_gate_exps.bias", (length, count)
@@ -251,9 +251,8 @@ def _gemma3(geometry: Geometry, index: int) -> Iterator[Shape]:
 
 def _gemma4(geometry: Geometry, index: int) -> Iterator[Shape]:
     """Give a block of the mixture: a dense branch beside experts; blocks without a window have wider heads, and no V of their own."""
-    width, heads, kv_heads = geometry.width, geometry.number("attention.head_count"), geometry.of_block("attention.head_count_kv", index)
-    pattern = geometry.values.get("attention.sliding_window_pattern")
-    windowed = bool(pattern[index]) if isinstance(pattern, list | tuple) else False
+    width, heads, kv_heads = geometry.width, geometry.heads, geometry.of_block("attention.head_count_kv", index)
+    windowed = geometry.flag_of_block("attention.sliding_window_pattern", index)
     length = geometry.number("attention.key_length_swa") if windowed else geometry.key_length
     count = geometry.number("expert_count")
     yield from _norms(geometry, "attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm")
