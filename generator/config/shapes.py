@@ -17,6 +17,9 @@ Shape = tuple[str, tuple[int, ...]]
 SOFTMAX = 1
 """LLAMA_EXPERT_GATING_FUNC_TYPE_SOFTMAX, src/llama-hparams.h."""
 
+ONE_LENGTH = frozenset({"granitehybrid"})
+"""Architectures whose files state the length of an expert as that of a feed-forward half."""
+
 Block = Callable[[Geometry, int], Iterator[Shape]]
 
 
@@ -85,21 +88,19 @@ def _experts(geometry: Geometry, *, gate: bool = True) -> Iterator[Shape]:
 
 
 def _expert_length(geometry: Geometry) -> int:
-    if geometry.has("expert_feed_forward_length"):
-        return geometry.number("expert_feed_forward_length")
-    return geometry.number("feed_forward_length")
+    return geometry.number("feed_forward_length" if geometry.architecture in ONE_LENGTH else "expert_feed_forward_length")
 
 
-def _shared(geometry: Geometry, *, gate: bool = True) -> Iterator[Shape]:
-    """Give the expert that every token uses: of its own width, or of so many routed ones."""
-    length = geometry.number("expert_shared_feed_forward_length", 0)
-    length = length or geometry.number("expert_shared_count", 0) * _expert_length(geometry)
-    if not length:
-        return
+def _shared(geometry: Geometry, length: int, *, gate: bool = True) -> Iterator[Shape]:
+    """Give the expert that every token uses."""
     if gate:
         yield "ffn_gate_shexp.weight", (geometry.width, length)
     yield "ffn_up_shexp.weight", (geometry.width, length)
     yield "ffn_down_shexp.weight", (length, geometry.width)
+
+
+def _shared_length(geometry: Geometry) -> int:
+    return geometry.number("expert_shared_feed_forward_length")
 
 
 def _chosen_by_bias(geometry: Geometry) -> Iterator[Shape]:
@@ -214,11 +215,11 @@ def _qwen35moe(geometry: Geometry, index: int) -> Iterator[Shape]:
     yield from _mixed_with_delta_net(geometry, index)
     yield from _experts(geometry)
     yield "ffn_gate_inp_shexp.weight", (geometry.width,)
-    yield from _shared(geometry)
+    yield from _shared(geometry, _shared_length(geometry))
 
 
 def _mixed_with_delta_net(geometry: Geometry, index: int) -> Iterator[Shape]:
-    """Give the first half of a block: attention in every so-manieth and in a draft head's, delta net in the others."""
+    """Give the first half of a block: attention at the end of each interval and in a draft head, delta net in the others."""
     yield from _norms(geometry, "attn_norm", "post_attention_norm")
     drafting = index >= geometry.blocks - geometry.draft_blocks
     if drafting or (index + 1) % geometry.number("full_attention_interval", least=1) == 0:
@@ -290,15 +291,16 @@ def _kimi_linear(geometry: Geometry, index: int) -> Iterator[Shape]:
     yield from _dense_or_experts(geometry, index)
 
 
-def _dense_or_experts(geometry: Geometry, index: int) -> Iterator[Shape]:
+def _dense_or_experts(geometry: Geometry, index: int, *, shared: bool = True) -> Iterator[Shape]:
     """Give a feed-forward half: the first blocks are dense, the others have experts that a bias helps to choose, softmax gates aside."""
-    if index < geometry.number("leading_dense_block_count", 0):
+    if index < geometry.number("leading_dense_block_count"):
         yield from _dense(geometry, geometry.number("feed_forward_length"))
         return
     yield from _experts(geometry)
     if geometry.values.get("expert_gating_func") != SOFTMAX:
         yield from _chosen_by_bias(geometry)
-    yield from _shared(geometry)
+    if shared:
+        yield from _shared(geometry, geometry.number("expert_shared_count") * _expert_length(geometry))
 
 
 def _nemotron_h_moe(geometry: Geometry, index: int) -> Iterator[Shape]:
@@ -309,7 +311,7 @@ def _nemotron_h_moe(geometry: Geometry, index: int) -> Iterator[Shape]:
     elif geometry.of_block("feed_forward_length", index):
         yield from _experts(geometry, gate=False)
         yield from _chosen_by_bias(geometry)
-        yield from _shared(geometry, gate=False)
+        yield from _shared(geometry, _shared_length(geometry), gate=False)
     else:
         yield from _mamba2(geometry)
 
@@ -318,7 +320,7 @@ def _granitehybrid(geometry: Geometry, index: int) -> Iterator[Shape]:
     yield from _norms(geometry, "attn_norm", "ffn_norm")
     yield from _attention(geometry, index) if geometry.of_block("attention.head_count_kv", index) else _mamba2(geometry)
     yield from _experts(geometry)
-    yield from _shared(geometry)
+    yield from _shared(geometry, _shared_length(geometry))
 
 
 def _lfm2moe(geometry: Geometry, index: int) -> Iterator[Shape]:
@@ -331,7 +333,7 @@ def _lfm2moe(geometry: Geometry, index: int) -> Iterator[Shape]:
         yield "shortconv.conv.weight", (geometry.number("shortconv.l_cache"), width)
         yield "shortconv.in_proj.weight", (width, 3 * width)
         yield "shortconv.out_proj.weight", (width, width)
-    yield from _dense_or_experts(geometry, index)
+    yield from _dense_or_experts(geometry, index, shared=False)
 
 
 ARCHITECTURES: dict[str, Block] = {
