@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 
 _NUMBER = r"(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
-_FOOTNOTE = re.compile(r"[*†‡™®©]|\[\d+\]|\((?:tm|r)\)", re.IGNORECASE)
+_FOOTNOTE = re.compile(r"[*†‡™®©]|\[\d+\]|\((?:tm|r|\d+)\)", re.IGNORECASE)
 _UNIT_IN_LABEL = re.compile(r"\((?P<unit>[^()]+)\)\s*$")
 _DAYS = ("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%m/%d/%Y", "%Y-%m-%d")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
@@ -139,7 +139,7 @@ ROWS: tuple[tuple[str, Reader], ...] = (
         _amount("system_power", _WATT),
     ),
     (r"bus interface|pci ?e(xpress)?( interface| configurations?| support)?|interface|system interface", _pcie),
-    (r"(max )?(pci ?express|pcie) lanes", _lanes),
+    (r"(max )?(of )?(pci ?express|pcie) lanes", _lanes),
     (r"(nvidia |gpu |graphics |micro)?architecture", _name_of("architecture")),
     (r"gpu name|graphics processor|gpu chip|code ?name", _name_of("chip")),
     (r"(cuda |compute )?capability|cuda|compute capability cc", _capability),
