@@ -124,7 +124,7 @@ def estimate_of(catalog: Catalog, model: str, quant: str) -> Estimate | None:
         remedy = f"give `config`, or run `gen lock {model} --header {quant}=FILE`"
         raise InputError(f"neither the header of '{quant}' nor the model's shape is known", where=spec.file, remedy=remedy)
     source = Source("", title=f"config in {spec.file}, each value with its source")
-    return estimated(spec.architecture, facts, quant, spec.file, source)
+    return estimated(spec.architecture, facts, quant, source, where=spec.file, is_converted=spec.quant(quant).converted)
 
 
 def model_of_quant(catalog: Catalog, model: str, quant: str) -> Model:

@@ -17,6 +17,9 @@ Shape = tuple[str, tuple[int, ...]]
 SOFTMAX = 1
 """LLAMA_EXPERT_GATING_FUNC_TYPE_SOFTMAX, src/llama-hparams.h."""
 
+ONE_LENGTH = frozenset({"granitehybrid"})
+"""Architectures whose files state the length of an expert as that of a feed-forward half."""
+
 Block = Callable[[Geometry, int], Iterator[Shape]]
 
 
@@ -28,7 +31,7 @@ def shapes_of(geometry: Geometry) -> list[Shape]:
     block = ARCHITECTURES[geometry.architecture]
     width, words = geometry.width, geometry.number("vocab_size")
     table: list[Shape] = [("token_embd.weight", (width, words)), ("output_norm.weight", (width,))]
-    if not geometry.values.get("tied_embeddings"):
+    if not geometry.flag("tied_embeddings"):
         table.append(("output.weight", (width, words)))
     if geometry.architecture == "lfm2moe":
         table[1] = ("token_embd_norm.weight", (width,))
@@ -49,7 +52,7 @@ def _norms(geometry: Geometry, *names: str) -> Iterator[Shape]:
 
 
 def _attention(geometry: Geometry, index: int, *, gated: bool = False) -> Iterator[Shape]:
-    width, heads, kv_heads = geometry.width, geometry.number("attention.head_count"), geometry.of_block("attention.head_count_kv", index)
+    width, heads, kv_heads = geometry.width, geometry.heads, geometry.of_block("attention.head_count_kv", index)
     rows = heads * geometry.key_length
     yield "attn_q.weight", (width, 2 * rows if gated else rows)
     yield "attn_k.weight", (width, kv_heads * geometry.key_length)
@@ -64,7 +67,7 @@ def _head_norms(length: int) -> Iterator[Shape]:
 
 def _biases(geometry: Geometry, index: int) -> Iterator[Shape]:
     kv_heads = geometry.of_block("attention.head_count_kv", index)
-    yield "attn_q.bias", (geometry.number("attention.head_count") * geometry.key_length,)
+    yield "attn_q.bias", (geometry.heads * geometry.key_length,)
     yield "attn_k.bias", (kv_heads * geometry.key_length,)
     yield "attn_v.bias", (kv_heads * geometry.value_length,)
 
@@ -85,21 +88,19 @@ def _experts(geometry: Geometry, *, gate: bool = True) -> Iterator[Shape]:
 
 
 def _expert_length(geometry: Geometry) -> int:
-    if geometry.has("expert_feed_forward_length"):
-        return geometry.number("expert_feed_forward_length")
-    return geometry.number("feed_forward_length")
+    return geometry.number("feed_forward_length" if geometry.architecture in ONE_LENGTH else "expert_feed_forward_length")
 
 
-def _shared(geometry: Geometry, *, gate: bool = True) -> Iterator[Shape]:
-    """Give the expert that every token uses: of its own width, or of so many routed ones."""
-    length = geometry.number("expert_shared_feed_forward_length", 0)
-    length = length or geometry.number("expert_shared_count", 0) * _expert_length(geometry)
-    if not length:
-        return
+def _shared(geometry: Geometry, length: int, *, gate: bool = True) -> Iterator[Shape]:
+    """Give the expert that every token uses."""
     if gate:
         yield "ffn_gate_shexp.weight", (geometry.width, length)
     yield "ffn_up_shexp.weight", (geometry.width, length)
     yield "ffn_down_shexp.weight", (length, geometry.width)
+
+
+def _shared_length(geometry: Geometry) -> int:
+    return geometry.number("expert_shared_feed_forward_length")
 
 
 def _chosen_by_bias(geometry: Geometry) -> Iterator[Shape]:
@@ -124,7 +125,7 @@ def _delta_net(geometry: Geometry) -> Iterator[Shape]:
 def _mamba2(geometry: Geometry) -> Iterator[Shape]:
     """Give a Mamba-2 block: one projection in for gate, values, B, C and time steps."""
     width, inner, heads = geometry.width, geometry.number("ssm.inner_size"), geometry.number("ssm.time_step_rank")
-    groups, state = geometry.number("ssm.group_count"), geometry.number("ssm.state_size")
+    groups, state = geometry.number("ssm.group_count", least=1), geometry.number("ssm.state_size")
     channels = inner + 2 * groups * state
     yield "ssm_in.weight", (width, inner + channels + heads)
     yield "ssm_conv1d.weight", (geometry.number("ssm.conv_kernel"), channels)
@@ -138,7 +139,7 @@ def _mamba2(geometry: Geometry) -> Iterator[Shape]:
 
 def _latent(geometry: Geometry) -> Iterator[Shape]:
     """Give latent attention: keys and values are made from one row a token, compressed, beside which a rotated part is kept."""
-    width, heads, rank = geometry.width, geometry.number("attention.head_count"), geometry.number("attention.kv_lora_rank")
+    width, heads, rank = geometry.width, geometry.heads, geometry.number("attention.kv_lora_rank")
     rotated = geometry.number("rope.dimension_count")
     key, value = geometry.number("attention.key_length_mla"), geometry.number("attention.value_length_mla")
     yield "attn_kv_a_norm.weight", (rank,)
@@ -157,7 +158,7 @@ def _latent(geometry: Geometry) -> Iterator[Shape]:
 
 def _kimi_delta(geometry: Geometry) -> Iterator[Shape]:
     """Give a block of Kimi delta attention."""
-    width, heads, length = geometry.width, geometry.number("attention.head_count"), geometry.number("kda.head_dim")
+    width, heads, length = geometry.width, geometry.heads, geometry.number("kda.head_dim")
     rows, kernel = heads * length, geometry.number("ssm.conv_kernel")
     for part in "qkv":
         yield f"ssm_conv1d_{part}.weight", (kernel, 1, rows, 1)
@@ -214,14 +215,14 @@ def _qwen35moe(geometry: Geometry, index: int) -> Iterator[Shape]:
     yield from _mixed_with_delta_net(geometry, index)
     yield from _experts(geometry)
     yield "ffn_gate_inp_shexp.weight", (geometry.width,)
-    yield from _shared(geometry)
+    yield from _shared(geometry, _shared_length(geometry))
 
 
 def _mixed_with_delta_net(geometry: Geometry, index: int) -> Iterator[Shape]:
-    """Give the first half of a block: attention in every so-manieth and in a draft head's, delta net in the others."""
+    """Give the first half of a block: attention at the end of each interval and in a draft head, delta net in the others."""
     yield from _norms(geometry, "attn_norm", "post_attention_norm")
     drafting = index >= geometry.blocks - geometry.draft_blocks
-    if drafting or (index + 1) % geometry.number("full_attention_interval") == 0:
+    if drafting or (index + 1) % geometry.number("full_attention_interval", least=1) == 0:
         yield from _attention(geometry, index, gated=True)
         yield from _head_norms(geometry.key_length)
     else:
@@ -234,7 +235,7 @@ def _gpt_oss(geometry: Geometry, index: int) -> Iterator[Shape]:
     yield from _attention(geometry, index)
     yield from _biases(geometry, index)
     yield "attn_output.bias", (width,)
-    yield "attn_sinks.weight", (geometry.number("attention.head_count"),)
+    yield "attn_sinks.weight", (geometry.heads,)
     yield from _experts(geometry)
     yield "ffn_gate_inp.bias", (count,)
     yield "ffn_gate_exps.bias", (length, count)
@@ -251,9 +252,8 @@ def _gemma3(geometry: Geometry, index: int) -> Iterator[Shape]:
 
 def _gemma4(geometry: Geometry, index: int) -> Iterator[Shape]:
     """Give a block of the mixture: a dense branch beside experts; blocks without a window have wider heads, and no V of their own."""
-    width, heads, kv_heads = geometry.width, geometry.number("attention.head_count"), geometry.of_block("attention.head_count_kv", index)
-    pattern = geometry.values.get("attention.sliding_window_pattern")
-    windowed = bool(pattern[index]) if isinstance(pattern, list | tuple) else False
+    width, heads, kv_heads = geometry.width, geometry.heads, geometry.of_block("attention.head_count_kv", index)
+    windowed = geometry.flag_of_block("attention.sliding_window_pattern", index)
     length = geometry.number("attention.key_length_swa") if windowed else geometry.key_length
     count = geometry.number("expert_count")
     yield from _norms(geometry, "attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm")
@@ -291,15 +291,16 @@ def _kimi_linear(geometry: Geometry, index: int) -> Iterator[Shape]:
     yield from _dense_or_experts(geometry, index)
 
 
-def _dense_or_experts(geometry: Geometry, index: int) -> Iterator[Shape]:
+def _dense_or_experts(geometry: Geometry, index: int, *, shared: bool = True) -> Iterator[Shape]:
     """Give a feed-forward half: the first blocks are dense, the others have experts that a bias helps to choose, softmax gates aside."""
-    if index < geometry.number("leading_dense_block_count", 0):
+    if index < geometry.number("leading_dense_block_count"):
         yield from _dense(geometry, geometry.number("feed_forward_length"))
         return
     yield from _experts(geometry)
     if geometry.values.get("expert_gating_func") != SOFTMAX:
         yield from _chosen_by_bias(geometry)
-    yield from _shared(geometry)
+    if shared:
+        yield from _shared(geometry, geometry.number("expert_shared_count") * _expert_length(geometry))
 
 
 def _nemotron_h_moe(geometry: Geometry, index: int) -> Iterator[Shape]:
@@ -310,7 +311,7 @@ def _nemotron_h_moe(geometry: Geometry, index: int) -> Iterator[Shape]:
     elif geometry.of_block("feed_forward_length", index):
         yield from _experts(geometry, gate=False)
         yield from _chosen_by_bias(geometry)
-        yield from _shared(geometry, gate=False)
+        yield from _shared(geometry, _shared_length(geometry), gate=False)
     else:
         yield from _mamba2(geometry)
 
@@ -319,7 +320,7 @@ def _granitehybrid(geometry: Geometry, index: int) -> Iterator[Shape]:
     yield from _norms(geometry, "attn_norm", "ffn_norm")
     yield from _attention(geometry, index) if geometry.of_block("attention.head_count_kv", index) else _mamba2(geometry)
     yield from _experts(geometry)
-    yield from _shared(geometry)
+    yield from _shared(geometry, _shared_length(geometry))
 
 
 def _lfm2moe(geometry: Geometry, index: int) -> Iterator[Shape]:
@@ -332,7 +333,7 @@ def _lfm2moe(geometry: Geometry, index: int) -> Iterator[Shape]:
         yield "shortconv.conv.weight", (geometry.number("shortconv.l_cache"), width)
         yield "shortconv.in_proj.weight", (width, 3 * width)
         yield "shortconv.out_proj.weight", (width, width)
-    yield from _dense_or_experts(geometry, index)
+    yield from _dense_or_experts(geometry, index, shared=False)
 
 
 ARCHITECTURES: dict[str, Block] = {

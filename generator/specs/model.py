@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from generator.errors import UnknownNameError
+from generator.errors import UnknownNameError, did_you_mean, quoted
 from generator.facts import Fact, Facts
 from generator.specs.common import CHECKED, COMMON, SOURCE, FactShape, Spec, WrittenFact, facts_of, held
 from generator.specs.document import MappingNode, ScalarNode
@@ -16,6 +16,18 @@ from generator.specs.shapes import REPOSITORY, Choice, Field, OwnName, Place, Re
 
 FIDELITIES = ("header", "config")
 SAMPLING = ("temp", "top_p", "top_k", "min_p", "repeat_penalty")
+CONFIG = (
+    *("block_count", "context_length", "embedding_length", "embedding_length_per_layer_input", "feed_forward_length", "vocab_size"),
+    *("attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length", "attention.kv_lora_rank"),
+    *("attention.key_length_mla", "attention.value_length_mla", "attention.q_lora_rank", "attention.shared_kv_layers"),
+    *("attention.key_length_swa", "attention.value_length_swa", "attention.sliding_window", "attention.sliding_window_pattern"),
+    *("expert_count", "expert_used_count", "expert_shared_count", "expert_gating_func", "expert_group_count", "expert_group_used_count"),
+    *("expert_feed_forward_length", "expert_shared_feed_forward_length", "leading_dense_block_count", "nextn_predict_layers"),
+    *("ssm.conv_kernel", "ssm.group_count", "ssm.inner_size", "ssm.state_size", "ssm.time_step_rank", "kda.head_dim"),
+    *("full_attention_interval", "rope.dimension_count", "rope.dimension_sections", "shortconv.l_cache"),
+    *("tied_embeddings", "draft_head_has_embedding"),
+)
+"""What a configuration may say: keys of a header without the architecture, and two things that a header shows by its tensors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +158,13 @@ _SAMPLING: Field[dict[str, WrittenFact]] = optional(
 
 
 def _check(node: MappingNode, at: Place) -> None:
-    """Note quants whose tensor table cannot be had: neither a header, nor a size and a shape to share it out over."""
+    """Note values that no configuration has, and quants that no converter writes or whose shape is not given."""
     quants, config = node.get("quants"), node.get("config")
+    for key, _ in config.entries if isinstance(config, MappingNode) else ():
+        if key.text not in CONFIG:
+            near = did_you_mean(key.text, CONFIG)
+            remedy = f"did you mean {quoted(near)}?" if near else f"values of a configuration: {quoted(CONFIG)}"
+            at.key("config").key(key.text).fault(key.line, f"no shape follows from '{key.text}'", remedy)
     if not isinstance(quants, MappingNode):
         return
     for key, quant in quants.entries:
