@@ -206,9 +206,11 @@ class Catalog:
         return self._model_folder(model) / _LOCK_FILE
 
     def measured_path(self, model: str, page: str) -> Path:
-        """Give the path of the lock with what an engine said of a recipe, whether or not it is there. Raises UnknownNameError."""
-        if card_of(page) not in self.cards():
-            raise UnknownEntryError("card", page, self.cards(), remedy="`gen list cards` shows all")
+        """Give the path of the lock with what an engine said of a recipe, whether or not it is there.
+
+        Raises UnknownNameError, SpecErrors.
+        """
+        self.card(card_of(page))
         return self._model_folder(model) / f"{page}{_MEASURED_SUFFIX}"
 
     def measured(self, model: str, page: str) -> Facts:

@@ -243,12 +243,12 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _schema(args: argparse.Namespace) -> int:
-    from generator.specs import SPEC_TYPES, schema
+    from generator.specs import SPEC_TYPES, schema, schema_text
 
     if args.kind is None:
         _print_json({kind: schema(kind) for kind in SPEC_TYPES})
     else:
-        _print_json(schema(args.kind))
+        print(schema_text(args.kind), end="")
     return 0
 
 
