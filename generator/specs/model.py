@@ -56,7 +56,7 @@ class Projector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model(Spec):
-    """A model. Facts have the keys `model.<name>`, with the sizes of files and what is known of its shape among them.
+    """A model. Facts have the keys `model.<name>`, with sizes of files, shape and sampling among them.
 
     The shape is `config.<name>`, under the names a GGUF header has without the architecture before them.
 
@@ -183,6 +183,7 @@ def _build(values: Values, at: Place) -> Model:
     source, checked = values[SOURCE], values[CHECKED]
     sizes = {f"file.{name.lower()}": quant.size for name, quant in values[_QUANTS].items() if quant.size}
     config = facts_of(values[_CONFIG], "config", source, checked)
+    sampling = facts_of(values[_SAMPLING], "model.sampling", source, checked)
     projector = values[_PROJECTOR_KEY]
     if projector and projector[1]:
         sizes["model.projector"] = projector[1]
@@ -190,7 +191,7 @@ def _build(values: Values, at: Place) -> Model:
     return Model(
         file=at.report.file,
         lines=at.report.lines,
-        facts=has.facts.merged(made.values()).merged(config),
+        facts=has.facts.merged(made.values()).merged(config).merged(sampling),
         quotes=has.quotes,
         notes=has.notes,
         name=values[_MODEL],
@@ -205,7 +206,7 @@ def _build(values: Values, at: Place) -> Model:
             for name, quant in values[_QUANTS].items()
         },
         projector=Projector(projector[0], made.get("model.projector")) if projector else None,
-        sampling=facts_of(values[_SAMPLING], "model.sampling", source, checked),
+        sampling=sampling,
     )
 
 
