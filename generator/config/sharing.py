@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from itertools import accumulate, pairwise
 from math import prod
 
 from generator.config.shapes import Shape
@@ -113,7 +111,12 @@ def _leading(quant: str) -> str:
 
 
 def _whole_shares(parts: Sequence[int], total: int) -> list[int]:
-    """Give whole numbers in proportion to `parts` that add up to `total`."""
+    """Give whole numbers in proportion to `parts` that add up to `total`: alike for parts that are alike, but for the first.
+
+    What rounding leaves goes to the first part, so that blocks of one shape have one size.
+    """
     whole = sum(parts)
-    ends = [int(Fraction(seen * total, whole)) for seen in accumulate(parts, initial=0)]
-    return [after - before for before, after in pairwise(ends)]
+    shares = [part * total // whole for part in parts]
+    first = next(index for index, part in enumerate(parts) if part)
+    shares[first] += total - sum(shares)
+    return shares

@@ -81,11 +81,21 @@ def test_a_table_adds_up_to_the_file(name: str) -> None:
 
 
 @given(st.lists(st.integers(1, 10**9), min_size=1, max_size=20), st.integers(1, 10**12))
-def test_shares_are_whole_add_up_and_are_within_a_byte_of_their_part(rows: list[int], size: int) -> None:
+def test_shares_are_whole_add_up_and_are_their_part_but_for_what_rounding_leaves(rows: list[int], size: int) -> None:
     shapes: list[Shape] = [(f"blk.{index}.attn_q.weight", (32, count)) for index, count in enumerate(rows)]
-    table = shared_out(shapes, "Q4_0", size)
-    assert sum(each.size for each in table) == size
-    assert all(abs(each.size - size * count / sum(rows)) < 1.001 for each, count in zip(table, rows, strict=True))
+    first, *others = shared_out(shapes, "Q4_0", size)
+    assert first.size + sum(each.size for each in others) == size
+    assert [each.size for each in others] == [size * count // sum(rows) for count in rows[1:]]
+    assert 0 <= first.size - size * rows[0] // sum(rows) < len(rows)
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_experts_of_one_shape_have_one_size(name: str) -> None:
+    model = header(name)
+    size = sum(int(tensor.size) for tensor in model.tensors)
+    table = shared_out(shapes_of(Geometry(model.architecture, config_of(model))), QUANTS[name], size)
+    kinds = {(each.name.split(".", 2)[2], each.shape, each.size) for each in table if "_exps.weight" in each.name}
+    assert len(kinds) == len({(kind, shape) for kind, shape, _ in kinds})
 
 
 @pytest.mark.parametrize(("quant", "size"), [("Q4_K_M", 1000), ("Q4_K_M", 420000 + 10240), ("MXFP4", 278528)])
