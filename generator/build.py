@@ -31,8 +31,8 @@ from generator.planning import estimate_of, model_of_quant
 from generator.solve.auto import settled
 from generator.specs import Engine, Recipe
 
-METHOD_LINKS = tuple(f"../../method/{name}.md" for name in ("context", "expert-offload", "drift", "numbers", "unknown"))
-"""Pages that explain how things are worked out, as a guide links to them."""
+METHODS = ("context", "expert-offload", "drift", "numbers", "unknown")
+"""Pages that explain how things are worked out."""
 
 STALE_AFTER = timedelta(days=30)
 """A fact that was not checked for longer is named after a build."""
@@ -53,10 +53,15 @@ class OutdatedPageError(GenError):
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """A built guide: its name, its files by path below `site/`, its ledger, and the facts it rests on."""
+    """A built guide: its name, its files by path below `site/`, its ledger, and the facts it rests on.
+
+    `names` are the proper names with digits that its title may have.
+    """
 
     model: str
     card: str
+    title: str
+    names: tuple[str, ...]
     files: Mapping[str, str]
     ledger: Ledger
     facts: Facts
@@ -99,12 +104,13 @@ def build_guide(catalog: Catalog, model_name: str, card_name: str, *, answered: 
     tail = rendered(sources.templates, "ledger.md.j2", ledger_values(ledger, card_name))
     page = tidied(body + "\n" + tail)
     beside = {f"{card_name}/guide.json": ledger.json()} | {f"{card_name}/{name}.svg": picture.svg for name, picture in drawn.items()}
-    linked = {f"../{other.page}.md" for other in (*sources.elsewhere, *filter(None, [sources.nearest]))} | set(METHOD_LINKS)
+    linked = {f"../{other.page}.md" for other in (*sources.elsewhere, *filter(None, [sources.nearest]))}
+    linked |= {f"../../method/{name}.md" for name in METHODS}
     allowed = Allowed(tuple(proper_names(sources)), frozenset(marks.quotes), frozenset(marks.days), frozenset({*beside, *linked}))
     folder = f"guides/{model_name}"
     lint(page, ledger, allowed, file=f"site/{folder}/{card_name}.md")
     files = {f"{folder}/{card_name}.md": page} | {f"{folder}/{name}": text for name, text in beside.items()}
-    return Guide(model_name, card_name, files, ledger, sources.facts)
+    return Guide(model_name, card_name, title, tuple(proper_names(sources)), files, ledger, sources.facts)
 
 
 def gather(catalog: Catalog, model_name: str, page: str) -> Sources:
@@ -209,15 +215,15 @@ def _problem(recipe: Recipe, path: str, message: str, remedy: str) -> Problem:
     return Problem(recipe.file, recipe.lines.get(path, 0), path, message, remedy)
 
 
-def write_guide(guide: Guide, site: Path) -> list[Path]:
-    """Write a guide's files below `site`, each whole; give those whose content is new."""
-    return [site / name for name, text in guide.files.items() if write_whole(site / name, text)]
+def write_files(files: Mapping[str, str], site: Path) -> list[Path]:
+    """Write files below `site`, each whole; give those whose content is new."""
+    return [site / name for name, text in files.items() if write_whole(site / name, text)]
 
 
-def outdated(guide: Guide, site: Path) -> list[str]:
-    """Give the files below `site` that are not what the guide has."""
+def outdated(files: Mapping[str, str], site: Path) -> list[str]:
+    """Give the files below `site` that are not what a build has."""
     changed = []
-    for name, text in guide.files.items():
+    for name, text in files.items():
         path = site / name
         if not path.exists() or path.read_bytes() != text.encode("utf-8"):
             changed.append(f"site/{name}")

@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from generator.build import Guide, build_guide, write_guide
+from generator.build import Guide, build_guide, write_files
 from generator.catalog import Catalog
 from generator.claims import Claim
 from generator.claims.answers import Live
@@ -90,11 +90,14 @@ def nightly(
     progress: Progress = lambda _done, _all: None,
 ) -> Report:
     """Check every recipe, write the pages that changed and the list of changes; give the report."""
+    from generator.method import method_pages
     from generator.publish.changes import record
 
     report, pages = _checked(root, Catalog.open(root).recipes(), live, now=now, everything=everything, progress=progress)
     for guide in pages.guides.values():
-        write_guide(guide, root / "site")
+        write_files(guide.files, root / "site")
+    if not pages.failed:
+        write_files(method_pages(list(pages.guides.values()), root / "templates"), root / "site")
     record(root / "site", report.drifts, base_url)
     return report
 

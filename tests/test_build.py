@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 import markdown  # type: ignore[import-untyped]
 import pytest
 
-from generator.build import STALE_AFTER, Guide, OutdatedPageError, build_guide, outdated, write_guide
+from generator.build import STALE_AFTER, Guide, OutdatedPageError, build_guide, outdated, write_files
 from generator.catalog import Catalog
 from generator.errors import InputError, MissingFileError, RefusedSettings, SpecErrors, UnknownNameError
 from generator.facts import LockError
@@ -109,13 +109,13 @@ def test_the_guide_depends_on_no_day_place_locale_or_hash(
 
 
 def test_only_what_is_new_is_written(tmp_path: Path, guide: Guide) -> None:
-    assert sorted(write_guide(guide, tmp_path)) == sorted(tmp_path / name for name in guide.files)
-    assert write_guide(guide, tmp_path) == []
-    assert outdated(guide, tmp_path) == []
+    assert sorted(write_files(guide.files, tmp_path)) == sorted(tmp_path / name for name in guide.files)
+    assert write_files(guide.files, tmp_path) == []
+    assert outdated(guide.files, tmp_path) == []
     (tmp_path / guide.page).write_text("edited")
     (tmp_path / "guides/apodex-mini/rtx-5070/vram.svg").unlink()
-    assert outdated(guide, tmp_path) == [f"site/{guide.page}", "site/guides/apodex-mini/rtx-5070/vram.svg"]
-    assert set(write_guide(guide, tmp_path)) == {tmp_path / guide.page, tmp_path / "guides/apodex-mini/rtx-5070/vram.svg"}
+    assert outdated(guide.files, tmp_path) == [f"site/{guide.page}", "site/guides/apodex-mini/rtx-5070/vram.svg"]
+    assert set(write_files(guide.files, tmp_path)) == {tmp_path / guide.page, tmp_path / "guides/apodex-mini/rtx-5070/vram.svg"}
 
 
 def test_pages_that_are_out_of_date_are_named_with_what_to_do() -> None:
