@@ -41,12 +41,13 @@ class Threads:
             row = {"number": str(issue.number), "link": self.marks.issue_link(issue), "icon": ICONS[issue.severity]}
             row["state"] = self.marks.state(issue)
             row["headline"] = self._section(issue, "headline")
-            if issue.severity == "red" and is_open(issue, self.marks) and not places["first"]:
+            used = self._place(issue) not in {"draft_head", "vision"}  # what the page advises against is no risk of its command
+            if issue.severity == "red" and used and is_open(issue, self.marks) and not places["first"]:
                 places["first"].append(dict(row))
             titled = issue.symptom == str(self.marks.facts[f"{issue.prefix}.title"].value)
             row["symptom"] = self.marks.quoted(issue.symptom) if titled else escaped(issue.symptom)
             row["text"] = self._told(issue)
-            places[_place(issue)].append(row)
+            places[self._place(issue)].append(row)
         return places
 
     def gathered(self) -> list[Issue]:
@@ -63,6 +64,22 @@ class Threads:
         near = nearness(issue.applies, self.here)
         closed = not is_open(issue, self.marks)
         return (SEVERITIES.index(issue.severity), closed, -near, TOPICS.index(issue.topic), issue.number)
+
+    def _place(self, issue: Issue) -> str:
+        """Give the section that tells a thread: by its topic, and for some by what it is about, among those that the page has."""
+        about = issue.applies.techniques
+        for word in ("draft_head", "vision", "two_cards"):
+            if (word in about or issue.topic == word) and self.here.meets(word):
+                return word
+        if issue.topic == "build":
+            return "install"
+        if "auto_fit" in about:
+            return "auto_fit"
+        if "prompt_cache" in about:
+            return "host"
+        if issue.topic == "memory":
+            return "memory"
+        return "prefill" if issue.topic == "speed" and "expert_offload" in about else "troubleshooting"
 
     def _section(self, issue: Issue, name: str) -> str:
         """Give a section of a thread, in the recipe's own words where it has some; empty where nothing is told."""
@@ -105,20 +122,3 @@ def misplaced(recipe: Recipe, issues: Mapping[str, Issue], here: Situation) -> I
         elif parts := OF_CARDS.intersection(outside(issues[ref].applies, here)):
             words = ", ".join(part.replace("_", " ") for part in sorted(parts))
             yield place, f"{ref} is about other {words} than this recipe's", "take it out, or widen `applies` in its file"
-
-
-def _place(issue: Issue) -> str:
-    """Give the section that tells a thread: by its topic, and for some by what it is about."""
-    about = issue.applies.techniques
-    for word in ("draft_head", "vision", "two_cards", "auto_fit"):
-        if word in about:
-            return word
-    if issue.topic in {"build", "draft_head"}:
-        return {"build": "install", "draft_head": "draft_head"}[issue.topic]
-    if "prompt_cache" in about:
-        return "host"
-    if issue.topic == "memory":
-        return "memory"
-    if issue.topic == "speed" and "expert_offload" in about:
-        return "prefill"
-    return "troubleshooting"
