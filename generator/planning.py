@@ -133,6 +133,17 @@ def model_of_quant(catalog: Catalog, model: str, quant: str) -> Model:
     return model_of_lock(catalog.lock(model), quant) if estimate is None else estimate.model
 
 
+def lacking(catalog: Catalog, model: str, quant: str) -> str:
+    """Say what is not known of a quant that would give its model; empty where nothing is amiss."""
+    spec = catalog.model(model)
+    one, facts = spec.quant(quant), catalog.known(spec)
+    if _has_header(catalog, model, quant):
+        return ""
+    if one.fidelity == "header" or not facts.under("config"):
+        return "only the size of its file is known, not its header"
+    return "" if one.converted or f"file.{quant.lower()}.size" in facts else "the size of its file is not known"
+
+
 def _has_header(catalog: Catalog, model: str, quant: str) -> bool:
     return catalog.lock_path(model).exists() and f"header.{quant.lower()}.tensors" in catalog.lock(model).facts
 

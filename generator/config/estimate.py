@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from generator.config.geometry import Geometry
 from generator.config.parameters import Parameters, parameters_of
-from generator.config.shapes import shapes_of
-from generator.config.sharing import converted, shared_out
+from generator.config.shapes import Shape, shapes_of
+from generator.config.sharing import Stored, converted, shared_out
 from generator.config.tolerance import Tolerance, tolerance_of
 from generator.errors import InputError
 from generator.facts import Fact, Facts, Source
@@ -39,28 +40,36 @@ def estimated(architecture: str, facts: Facts, quant: str, source: Source, *, wh
     geometry = Geometry(architecture, {fact.key.removeprefix("config."): fact.value for fact in config}, where)
     shapes = shapes_of(geometry)
     checked = min((fact.checked for fact in config if fact.checked), default=None)
-    key = f"file.{quant.lower()}.size"
+    common = Fact("", None, origin="reconstructed", source=source, checked=checked)
     if is_converted:
         table = converted(shapes, quant)
-        note = "what the engine's converter writes of this shape, tensor by tensor, without the header"
-        size = Fact(key, sum(each.size for each in table), "B", "reconstructed", source, checked=checked, note=note)
-    elif key in facts:
-        size = facts[key]
-        try:
-            table = shared_out(shapes, quant, int(size.quantity().rounded_up()))
-        except InputError as error:
-            raise InputError(error.problem, where=where, remedy=error.remedy) from error
+        written = replace(common, note="what the engine's converter writes of the published shape, tensor by tensor; without the header")
+        size = replace(written, key=f"file.{quant.lower()}.size", value=sum(each.size for each in table), unit="B")
     else:
-        remedy = f"give `size` under quants.{quant}, or read the header with `gen lock`"
-        raise InputError(f"the size of the {quant} file is not known", where=where, remedy=remedy)
+        size = _published_size(facts, quant, where)
+        table = _shared_out(shapes, quant, size, where)
+        written = replace(common, note="bytes of the file shared out over the parameters of the published shape")
     metadata: dict[str, object] = {"general.architecture": architecture}
     metadata |= {f"{architecture}.{name}": value for name, value in geometry.values.items() if name not in BESIDE_THE_HEADER}
     rows = [each.row for each in table]
-    note = "shape from the published configuration, value by value in the model's file; bytes shared out over the parameters"
-    made = [
-        Fact(f"estimate.{quant.lower()}.{name}", value, origin="reconstructed", source=source, checked=checked, note=note)
-        for name, value in (("metadata", metadata), ("tensors", rows))
-    ]
-    model = Model.build(metadata, rows, *made)
+    key = f"estimate.{quant.lower()}"
+    metadata_fact = replace(common, key=f"{key}.metadata", value=metadata, note="the published shape under the names of a header")
+    model = Model.build(metadata, rows, metadata_fact, replace(written, key=f"{key}.tensors", value=rows))
     mixture = any(is_routed_expert(name) for name, _ in shapes)
     return Estimate(model, size, parameters_of(architecture, config, where=where), tolerance_of(quant, mixture=mixture))
+
+
+def _published_size(facts: Facts, quant: str, where: str) -> Fact:
+    key = f"file.{quant.lower()}.size"
+    if key not in facts:
+        remedy = f"give `size` under quants.{quant}, or read the header with `gen lock`"
+        raise InputError(f"the size of the {quant} file is not known", where=where, remedy=remedy)
+    return facts[key]
+
+
+def _shared_out(shapes: Sequence[Shape], quant: str, size: Fact, where: str) -> list[Stored]:
+    """Give the table of a file of a published size; one printed in GiB is taken to the next byte."""
+    try:
+        return shared_out(shapes, quant, int(size.quantity().rounded_up()))
+    except InputError as error:
+        raise InputError(error.problem, where=where, remedy=error.remedy) from error

@@ -16,7 +16,7 @@ from generator.measure.rungs import key_of
 from generator.measure.server_log import ServerLog, read_log
 from generator.memory.plan import Plan, make_plan
 from generator.memory.settings import Settings, flags_of_recipe, parse_flags
-from generator.planning import model_of_lock
+from generator.planning import model_of_quant
 
 PROGRAM = "llama-server"
 
@@ -54,7 +54,7 @@ def read_run(catalog: Catalog, model: str, card: str, path: Path, *, flags: Sequ
     log = read_log(path)
     words = flags_of_recipe({**recipe.settings, **log.as_settings()}, flags, PROGRAM)
     settings = parse_flags(words, PROGRAM)
-    header = model_of_lock(catalog.lock(model), recipe.quant)
+    header = model_of_quant(catalog, model, recipe.quant)
     if log.layers is not None and log.layers not in {int(header.loaded_blocks) + 1, int(header.block_count) + 1}:
         raise InputError(
             f"the log is of a model with {log.layers - 1} blocks, '{model}' has {int(header.loaded_blocks)}",

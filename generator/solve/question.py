@@ -14,7 +14,7 @@ from generator.memory.compute import declared_reserve
 from generator.memory.host import prompt_cache_limit
 from generator.memory.model import Model
 from generator.memory.settings import Settings
-from generator.planning import is_file, model_of, model_of_quant
+from generator.planning import is_file, lacking, model_of, model_of_quant
 from generator.quantity import BYTE, Quantity, parsed
 from generator.solve.goals import Goal
 from generator.solve.grid import MICRO_BATCHES, Grid, attention, cache_pairs, contexts, depths
@@ -85,8 +85,8 @@ def _quants(catalog: Catalog, spec: ModelSpec) -> tuple[list[Quant], list[tuple[
     """Give the quants whose headers or shapes are known, and the names of the others with what is missing."""
     known, left_out = [], []
     for name, quant in spec.quants.items():
-        if quant.fidelity == "config" and not catalog.known(spec).under("config"):
-            left_out.append((name, "only the size of its file is known, not its header"))
+        if missing := lacking(catalog, spec.name, name):
+            left_out.append((name, missing))
             continue
         known.append(Quant(name, quant.file, model_of_quant(catalog, spec.name, name)))
     if not known:

@@ -125,6 +125,19 @@ MODEL = [
     ("  top_k: {value", "  topk: {value", "sampling.topk", "'topk' cannot be a key here", "must match"),
     ("checked: 2026-01-02\nquants", "quants", "quants.Q4_K_M.size", "nothing says when the value was last checked", "top of the file"),
     ("source: https://example.org/tiny\n", "", "facts.image_words", "nothing says where the value was read", "top of the file"),
+    (
+        "  block_count: 4\n",
+        "  block_counts: 4\n",
+        "config.block_counts",
+        "no shape follows from 'block_counts'",
+        "did you mean 'block_count'?",
+    ),
+    ("  block_count: 4\n", "  depth: 4\n", "config.depth", "no shape follows from 'depth'", "values of a configuration: 'block_count'"),
+    ("  block_count: 4\n", "  Block: 4\n", "config.Block", "'Block' cannot be a key here", "must match"),
+    ("  block_count: 4\n", "  block_count:\n", "config.block_count", "no value stands here", "not_published"),
+    ("converted: true", "converted: 1", "quants.Q8_0.converted", "true or false is expected", ""),
+    ("  Q8_0: {file: tiny-Q8_0", "  Q4_0: {file: tiny-Q8_0", "quants.Q4_0", "the engine's converter writes no Q4_0", "call it Q8_0"),
+    ("base: example/Tiny-1\n", "", "quants.Q8_0", "a file that the reader makes follows from the base's shape", "give `base` and `config`"),
 ]
 
 RECIPE = [

@@ -135,7 +135,7 @@ MUTATIONS = [
     ("model", "file: tiny-Q4_K_M.gguf", "file: tiny-Q4_K_M.bin"),
     ("model", "fidelity: header", "fidelity: heder"),
     ("model", "  top_k: {value", "  topk: {value"),
-    ("model", "licence: Apache-2.0\n", ""),
+    ("model", "publisher: Example\n", ""),
     ("recipe", "  n_ctx: 4096\n", "  n_ctxx: 4096\n"),
     ("recipe", "  n_ctx: 4096\n", "  n_ctx: 4k\n"),
     ("recipe", "flash_attn: on\n", "flash_attn: true\n"),

@@ -106,12 +106,25 @@ def test_a_model_has_quants_with_sizes_among_its_facts(sample: Sample) -> None:
     assert quant.size == model.facts["file.q4_k_m.size"]
     assert int(quant.size.quantity()) == 1000
     assert model.quant("IQ2_M").size is None
+    assert [name for name, quant in model.quants.items() if quant.converted] == ["Q8_0"]
     assert model.projector is not None
     assert model.projector.size == model.facts["model.projector.size"]
     assert model.facts["model.image_words"].value == 0
     assert (model.sampling["model.sampling.temp"].value, model.sampling["model.sampling.top_k"].value) == (1.0, 20)
     with pytest.raises(UnknownNameError, match="no quant is called 'Q4_K_S'; did you mean 'Q4_K_M'"):
         model.quant("Q4_K_S")
+
+
+def test_a_models_shape_is_facts_with_the_sources_of_its_file(sample: Sample) -> None:
+    facts = sample("model").facts
+    assert {fact.key: fact.value for fact in facts.under("config")} == {
+        "config.block_count": 4,
+        "config.tied_embeddings": False,
+        "config.attention.head_count_kv": [2, 2, 0, 2],
+    }
+    assert facts["config.block_count"].source.url == "https://example.org/tiny"
+    assert facts["config.attention.head_count_kv"].source.url == "https://example.org/tiny/config.json"
+    assert {fact.checked for fact in facts.under("config")} == {date(2026, 1, 2)}
 
 
 def test_a_recipe_keeps_its_settings_in_order_and_as_typed(sample: Sample) -> None:

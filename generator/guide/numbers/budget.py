@@ -5,7 +5,7 @@ from __future__ import annotations
 from generator.guide.ledger import Book
 from generator.guide.numbers.subject import Subject
 from generator.memory.budget import Policy, Pool, clears_by
-from generator.quantity import ONE, Quantity, smallest
+from generator.quantity import Quantity, smallest
 
 
 def write_pool(book: Book, subject: Subject) -> Pool:
@@ -40,16 +40,18 @@ def write_budget(book: Book, subject: Subject, pool: Pool) -> None:
 
 
 def _highest(book: Book, subject: Subject) -> Quantity:
-    """Give the weights on the card at the upper end of an estimate: experts and all else each by its own tolerance, within the file."""
-    one = Quantity.constant(1, ONE, "the estimate itself")
-    more = {name: one + book.add(f"estimate.{name}", subject.facts[f"estimate.{name}"].quantity(), "%", 0) for name in ("experts", "rest")}
+    """Give the weights on the card at the upper end of an estimate, within the file.
+
+    Experts may be off by a share of all of them, other weights by a share of themselves.
+    """
+    more = {name: book.add(f"estimate.{name}", subject.facts[f"estimate.{name}"].quantity(), "%", 0) for name in ("experts", "rest")}
     placed = subject.plan.placement.tensors
     experts = [each.tensor for each in placed if each.device == subject.tightest and each.tensor.routed_expert]
-    rest = book["weights.card"]
+    weights = rest = book["weights.card"]
     if experts:
         share = book.add("estimate.experts_on_card", subject.model.size_of(experts, "routed experts on the card that holds most"))
-        return smallest([share * more["experts"] + (rest - share) * more["rest"], book["weights.file"]])
-    return smallest([rest * more["rest"], book["weights.file"]])
+        weights, rest = weights + book["experts.all_blocks"] * more["experts"], weights - share
+    return smallest([weights + rest * more["rest"], book["weights.file"]])
 
 
 def write_cards(book: Book, subject: Subject) -> None:
