@@ -218,12 +218,34 @@ def _new(args: argparse.Namespace) -> int:
     from generator.new.command import Asked, new
     from generator.new.words import outcome_as_dict, outcome_as_text
 
+    if args.source is None or args.column:
+        return _new_card(args)
     asked = Asked(args.source, args.quant, tuple(dict.fromkeys(args.card)), args.name)
     outcome = new(_catalog(), asked, _today(args))
     if args.json:
         _print_json(outcome_as_dict(outcome))
     else:
         print("\n".join(outcome_as_text(outcome)))
+    return 0
+
+
+def _new_card(args: argparse.Namespace) -> int:
+    from generator.new.card import AskedCard, made_as_dict, made_as_text, new_card
+    from generator.nightly import open_live
+
+    if args.source is not None or args.quant or len(args.card) != 1 or not args.card[0].startswith(("https://", "http://")):
+        raise InputError(
+            "this says neither which model nor which page of a card",
+            remedy="gen new SOURCE [--card CARD], or gen new --card ADDRESS [--column TEXT]",
+        )
+    catalog = _catalog()
+    live, session = open_live(catalog.root)
+    with session:
+        made = new_card(catalog, live.web, AskedCard(args.card[0], args.column, args.name), _today(args))
+    if args.json:
+        _print_json(made_as_dict(made))
+    else:
+        print("\n".join(made_as_text(made)))
     return 0
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from generator.catalog import Catalog
+from generator.cli import main
 from generator.errors import InputError
 from generator.facts import Ask
 from generator.new.card import AskedCard, MadeCard, made_as_dict, made_as_text, new_card
@@ -211,3 +214,33 @@ def test_what_was_made_is_said_in_words_and_as_json(make: Make) -> None:
     assert any(line.split() == ["memory_bandwidth", "not", "published"] for line in lines)
     rows = made_as_dict(made)
     assert (rows["card"], rows["written"], rows["not_published"]) == ("rtx-5070", True, ["memory_speed", "memory_bandwidth", "pcie_lanes"])
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+def test_the_command_writes_the_card_and_says_what_is_left(
+    root: Path, served: Emulator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = new_session(served, Validators())
+    monkeypatch.setenv("GEN_ROOT", str(root))
+    monkeypatch.setattr("generator.nightly.open_live", lambda _: (SimpleNamespace(web=Web(session)), session))
+    assert main(["new", "--card", VENDOR, "--column", "GeForce RTX 5070", "--now", "2026-12-01", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["path"] == "recipes/cards/rtx-5070.yml"
+    assert Catalog.open(root).card("rtx-5070").facts["card.memory"].checked == TODAY
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["--card", "rtx-5070"],
+        ["--card", VENDOR, "--card", DATABASE],
+        ["someone/model", "--card", VENDOR, "--column", "RTX 5070"],
+        ["--card", VENDOR, "--quant", "Q4_K_M"],
+        ["--card", "ftp://example.org/card"],
+    ],
+)
+def test_what_names_neither_a_model_nor_one_page_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", *words]) == 2
+    assert "gen new --card ADDRESS" in capsys.readouterr().err
