@@ -35,11 +35,12 @@ Write what a guide is built from: a model's spec and lock, and a recipe for each
   gen new hf://owner/repository/file.gguf --card rtx-3090 --card rtx-4090
   gen new model-Q4_K_M.gguf --name my-model
   gen new apodex-mini --card rtx-3060-12gb
-  gen new --card https://vendor.example/cards --column "RTX 5070"
+  gen new --card https://vendor.example/specifications --column "RTX 5070"
 
-A model of the catalogue gets recipes only. An address instead of a model and a card's name is that of a page with a table of the card:
-its file is written from that. Without --quant a card gets the largest file that takes at most three quarters of what a run
-can use of it; where that would be less than Q4_K_M, or what comes nearest to that, it gets that one. Nothing is written over.
+A model of the catalogue gets recipes only. An address of a page with a card's table, and no source, makes that card's file.
+
+Without --quant a card gets the largest file that takes at most three quarters of what a run can use of it; where that would be less than
+Q4_K_M, or what comes nearest to that, it gets that one. Nothing is written over.
 """
 
 MEASURE_HELP = """
@@ -144,7 +145,7 @@ def _add_new(commands: argparse._SubParsersAction[_Parser]) -> None:
     """Add the command that starts a model."""
     new = commands.add_parser(
         "new",
-        help="a model's spec, lock and recipes from a repository of the Hub or a GGUF file; a card from a page with its table",
+        help="a model's spec, lock and recipes from a repository of the Hub or a GGUF file",
         description=NEW_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -152,9 +153,15 @@ def _add_new(commands: argparse._SubParsersAction[_Parser]) -> None:
         "source", nargs="?", metavar="SOURCE", help="owner/repository or hf://owner/repository/file.gguf, a GGUF file, or MODEL"
     )
     new.add_argument("--quant", default="", metavar="QUANT", help="the quant of the recipes (default: one that suits each card)")
-    new.add_argument("--card", action="append", default=[], metavar="CARD", help="write a recipe for this card; can be repeated")
-    new.add_argument("--column", default="", metavar="TEXT", help="the card's column in the table of a page")
-    new.add_argument("--name", default="", metavar="NAME", help="what it is to be called (default: after its repository or title)")
+    new.add_argument(
+        "--card",
+        action="append",
+        default=[],
+        metavar="CARD",
+        help="write a recipe for it; can be repeated; an ADDRESS without a source: its file",
+    )
+    new.add_argument("--column", default="", metavar="TEXT", help="of a page's table, the column of the card")
+    new.add_argument("--name", default="", metavar="NAME", help="what the model or the card is to be called (default: after its title)")
     _now(new)
     _json(new)
 

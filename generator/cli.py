@@ -102,9 +102,8 @@ def _chosen(args: argparse.Namespace, catalog: Catalog) -> list[tuple[str, str]]
 
 
 def _build(args: argparse.Namespace) -> int:
-    from generator.build import OutdatedPageError, build_guide, outdated, write_files
+    from generator.build import OutdatedPageError, build_guide, outdated, write_guide
     from generator.claims.state import STATE_FOLDER, State
-    from generator.method import method_pages
     from generator.publish.index import settle_index
 
     catalog = _catalog()
@@ -113,20 +112,15 @@ def _build(args: argparse.Namespace) -> int:
     site = catalog.root / "site"
     answered = State.read(catalog.root / STATE_FOLDER / "state.json") if args.dated else None
     old: list[str] = []
-    rows, guides = [], []
+    rows = []
     for model, card in _chosen(args, catalog):
         guide = build_guide(catalog, model, card, answered=answered)
-        guides.append(guide)
         if args.check:
-            old += outdated(guide.files, site)
+            old += outdated(guide, site)
             continue
-        written = write_files(guide.files, site)
+        written = write_guide(guide, site)
         rows.append(_report(guide, [str(path.relative_to(catalog.root)) for path in written], _today(args)))
     if args.all:
-        methods = method_pages(guides, catalog.root / "templates")
-        old += outdated(methods, site) if args.check else []
-        if not args.check:
-            write_files(methods, site)
         old += settle_index(catalog, site, write=not args.check)
     if old:
         raise OutdatedPageError(old)
@@ -218,8 +212,10 @@ def _new(args: argparse.Namespace) -> int:
     from generator.new.command import Asked, new
     from generator.new.words import outcome_as_dict, outcome_as_text
 
-    if args.source is None or args.column:
+    if args.source is None:
         return _new_card(args)
+    if args.column:
+        raise InputError("--column is of a page with a card's table", remedy="leave it out, or give --card ADDRESS without a source")
     asked = Asked(args.source, args.quant, tuple(dict.fromkeys(args.card)), args.name)
     outcome = new(_catalog(), asked, _today(args))
     if args.json:
@@ -231,17 +227,14 @@ def _new(args: argparse.Namespace) -> int:
 
 def _new_card(args: argparse.Namespace) -> int:
     from generator.new.card import AskedCard, made_as_dict, made_as_text, new_card
-    from generator.nightly import open_live
+    from generator.sources.session import Session
+    from generator.sources.web import Web
 
-    if args.source is not None or args.quant or len(args.card) != 1 or not args.card[0].startswith(("https://", "http://")):
-        raise InputError(
-            "this says neither which model nor which page of a card",
-            remedy="gen new SOURCE [--card CARD], or gen new --card ADDRESS [--column TEXT]",
-        )
-    catalog = _catalog()
-    live, session = open_live(catalog.root)
-    with session:
-        made = new_card(catalog, live.web, AskedCard(args.card[0], args.column, args.name), _today(args))
+    if len(args.card) != 1 or "://" not in args.card[0] or args.quant:
+        remedy = "gen new SOURCE [--card CARD] makes a model and its recipes, gen new --card https://… a card from the page with its table"
+        raise InputError("no source is named", remedy=remedy)
+    with Session() as session:
+        made = new_card(_catalog(), Web(session), AskedCard(args.card[0], args.column, args.name), _today(args))
     if args.json:
         _print_json(made_as_dict(made))
     else:

@@ -1,1 +1,1 @@
-"""`gen new`: a model's spec, lock and recipes from a repository of the Hub or a GGUF file, and what is left for a person to write."""
+"""`gen new`: a model's spec, lock and recipes from the Hub or a GGUF file, a card from a page; and what is left to write."""

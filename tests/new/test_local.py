@@ -13,8 +13,10 @@ from generator.build import build_guide
 from generator.catalog import Catalog
 from generator.cli import main
 from generator.errors import GenError, InputError, MissingFileError, UnsupportedArchitecture
+from generator.facts import write_whole
 from generator.new import command
 from generator.new.words import to_write
+from tests.emulator import Emulator, Page
 from tests.emulator.gguf import header_bytes, plain_header
 from tests.new.conftest import New
 from tests.new.files import KEPT, heads, recorded, unpacked
@@ -27,7 +29,6 @@ CARDS = ("rtx-3060-12gb", "apple-m4-pro-24gb")
 def test_every_recorded_header_becomes_pages_that_build_and_lint(name: str, make: New, project: Path, tmp_path: Path) -> None:
     made = make(unpacked(heads()[name], tmp_path, name), *CARDS, name="mine")
     catalog = Catalog.open(project)
-    catalog.check()
     for recipe in made.recipes:
         page = next(iter(build_guide(catalog, "mine", recipe.card).files.values()))
         assert ("does not run as set up here" not in page) == recipe.choice.fits
@@ -123,12 +124,10 @@ def test_the_name_of_another_model_is_not_taken(make: New, project: Path, file: 
 
 
 def test_files_that_cannot_all_be_written_are_none(make: New, project: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = command.write_whole
-
     def full(path: Path, text: str) -> bool:
         if path.is_relative_to(project) and path.name == "model.yml":
             raise OSError(28, "No space left on device", str(path))
-        return real(path, text)
+        return write_whole(path, text)
 
     monkeypatch.setattr(command, "write_whole", full)
     before = contents(project)
@@ -204,3 +203,39 @@ def test_the_command_says_what_it_wrote_and_what_to_do_next(
     assert rows["written"] == ["recipes/models/mine/rtx-3090.yml"]
     assert rows["recipes"][0]["settings"]["n_gpu_layers"] == "all"
     assert rows["next"] == ["gen build mine rtx-3090"]
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["--card", "rtx-5070"], ["--card", "https://a.example", "--quant", "Q4_K_M"], ["m.gguf", "--column", "x"]]
+)
+def test_what_makes_neither_a_model_nor_a_card_is_refused(
+    words: list[str], project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(project)
+    before = contents(project)
+    assert main(["new", *words]) == 2
+    assert "gen new" in (said := capsys.readouterr().err) or "--card ADDRESS" in said
+    assert contents(project) == before
+
+
+def test_an_address_alone_makes_a_card(
+    project: Path, emulator: Emulator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(project)
+    page = "https://vendor.example/specifications"
+    emulator.scenario.pages[page] = Page("<h1>GeForce RTX 9990</h1><dl><dt>Memory</dt><dd>12 GB</dd></dl>")
+    assert main(["new", "--card", emulator.rerouted(page), "--name", "rtx-9990", "--now", "2026-12-01"]) == 0
+    assert capsys.readouterr().out.startswith("recipes/cards/rtx-9990.yml\n")
+    assert Catalog.open(project).card("rtx-9990").facts["card.memory"].value == 12
+
+
+# --- a model of which no tensor table is known ---------------------------------------------------
+
+
+@pytest.mark.parametrize(("model", "card"), [("glm-4.7-flash", "rtx-3060-12gb"), ("qwen3-8b", "rtx-4070")])
+def test_settings_for_an_estimate_fit_at_its_upper_end(make: New, project: Path, model: str, card: str) -> None:
+    (made,) = make(model, card).recipes
+    assert made.choice.fits
+    page = next(iter(build_guide(Catalog.open(project), model, card).files.values()))
+    assert "[an estimate](#estimate)" not in page.partition("```")[0]  # the sentences that say it is open, or that it does not run
+    assert "**An estimate, and how good.**" in page
