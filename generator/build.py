@@ -11,6 +11,7 @@ from generator.catalog import Catalog
 from generator.claims.state import State
 from generator.errors import GenError, Problem, RefusedSettings, SpecErrors
 from generator.facts import Fact, Facts, write_whole
+from generator.guide.commands import refuse_commands, run_of
 from generator.guide.context import Nearest, Sources, values_of
 from generator.guide.environment import rendered
 from generator.guide.ledger import Ledger
@@ -23,9 +24,8 @@ from generator.guide.pictures import pictures
 from generator.guide.referee import write_referee
 from generator.guide.situation import situation_of
 from generator.guide.threads import misplaced
-from generator.memory.context import context_of
+from generator.memory.harms import refuse_printed
 from generator.memory.model import Model
-from generator.memory.refusals import refuse
 from generator.memory.settings import Settings
 from generator.planning import estimate_of, model_of_quant
 from generator.solve.auto import settled
@@ -103,6 +103,7 @@ def build_guide(catalog: Catalog, model_name: str, card_name: str, *, answered: 
     ledger = Ledger.of(description(sources), book, marks.claims.values(), sources.facts)
     tail = rendered(sources.templates, "ledger.md.j2", ledger_values(ledger, card_name))
     page = tidied(body + "\n" + tail)
+    refuse_commands(page, subject.model, run_of(sources), file=f"site/guides/{model_name}/{card_name}.md")
     beside = {f"{card_name}/guide.json": ledger.json()} | {f"{card_name}/{name}.svg": picture.svg for name, picture in drawn.items()}
     linked = {f"../{other.page}.md" for other in (*sources.elsewhere, *filter(None, [sources.nearest]))}
     linked |= {f"../../method/{name}.md" for name in METHODS}
@@ -175,8 +176,7 @@ def subject_of(catalog: Catalog, sources: Sources) -> Subject:
     """Give what a guide's numbers are about: the recipe's settings and the header the lock has of its quant.
 
     Raises UnknownNameError for a quant that the model does not have; SpecErrors, with the recipe's lines, for what no guide can be made
-    of; RefusedSettings, with the recipe's line, for settings or a
-    fallback that the engine would refuse.
+    of; RefusedSettings, with the recipe's line, for settings or a fallback that the engine would refuse, or that do nothing or harm.
     """
     recipe = sources.recipe
     quant = sources.model.quant(recipe.quant)
@@ -186,29 +186,34 @@ def subject_of(catalog: Catalog, sources: Sources) -> Subject:
         raise SpecErrors(problems)
     settings, card = Settings.from_recipe(recipe.settings), sources.card
     subject = Subject(recipe, settings, header, sources.facts, card.backend, sources.chosen, card.unified)
-    for place, settings in [("settings", subject.settings), *((f"fallbacks[{i}]", each) for i, each in enumerate(subject.fallbacks))]:
+    run = run_of(sources)
+    for place, settings in [
+        ("settings", subject.settings),
+        *((f"fallbacks[{i}].settings", each) for i, each in enumerate(subject.fallbacks)),
+    ]:
         try:
-            refuse(header, settings)
-            context_of(header, settings)
+            refuse_printed(header, settings, run)
         except RefusedSettings as error:
-            problem = f"{error.where}: {error.problem}"
-            raise RefusedSettings(problem, rule=error.rule, where=recipe.where(place), remedy=error.remedy) from error
+            where = recipe.where(_line_of(error.where, place, sources))
+            raise RefusedSettings(f"{error.where}: {error.problem}", rule=error.rule, where=where, remedy=error.remedy) from error
     return subject
 
 
+def _line_of(flag: str, place: str, sources: Sources) -> str:
+    """Give the key path of a recipe's setting that a flag says: in its own place, or where a fallback inherits it from."""
+    lines = sources.recipe.lines
+    named = [name for name, each in sources.engine.flags.items() if flag in (*each.names, *each.negated)]
+    paths = [f"{table}.{name}" for table in (place, "settings") for name in named]
+    return next((path for path in paths if path in lines), place.removesuffix(".settings"))
+
+
 def _beyond_the_model(recipe: Recipe, header: Model) -> Iterator[Problem]:
-    """Give what the model cannot do: a context it was not trained for, an offload of experts it does not have, or has twice."""
+    """Give what the model cannot do: a context it was not trained for."""
     trained = header.metadata.get(f"{header.architecture}.context_length")
     n_ctx = recipe.settings.get("n_ctx", 0)
     if isinstance(trained, int) and isinstance(n_ctx, int) and n_ctx > trained:
         problem = f"a context of {n_ctx} is longer than the {trained} tokens the model was trained for"
         yield _problem(recipe, "settings.n_ctx", problem, f"give {trained} or less")
-    asked = next((name for name in ("n_cpu_moe", "cpu_moe") if recipe.settings.get(name)), None)
-    if asked and not header.experts():
-        problem = f"{asked} moves nothing: the model has no routed experts"
-        yield _problem(recipe, f"settings.{asked}", problem, "leave it out; n_gpu_layers keeps whole layers in system memory")
-    elif recipe.settings.get("n_cpu_moe") and recipe.settings.get("cpu_moe"):
-        yield _problem(recipe, "settings.cpu_moe", "cpu_moe keeps all experts in system memory, n_cpu_moe some", "leave out one of the two")
 
 
 def _problem(recipe: Recipe, path: str, message: str, remedy: str) -> Problem:

@@ -94,11 +94,15 @@ class SpecErrors(InputError):
 
 
 class RefusedSettings(InputError):
-    """Settings the engine itself would refuse; `rule` is a short stable name of the refusal."""
+    """Settings that the engine would refuse, or that no command may have; `rule` is a short stable name of the refusal.
 
-    def __init__(self, problem: str, *, rule: str, where: str = "", remedy: str = "") -> None:
+    `source` is the file of the engine's source that shows it, which the message ends with.
+    """
+
+    def __init__(self, problem: str, *, rule: str, where: str = "", remedy: str = "", source: str = "") -> None:
         self.rule = rule
-        super().__init__(problem, where=where, remedy=remedy)
+        self.source = source
+        super().__init__(f"{problem} ({source})" if source else problem, where=where, remedy=remedy)
 
 
 class UnsupportedArchitecture(InputError):

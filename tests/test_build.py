@@ -236,30 +236,63 @@ def test_digits_typed_into_prose_fail_the_build_and_in_code_they_do_not(change: 
 @pytest.mark.parametrize("depth", ["26", "auto"])
 def test_a_depth_and_all_experts_are_one_too_many(change: Change, depth: str) -> None:
     root = change(RECIPE, "  n_cpu_moe: 26", f"  n_cpu_moe: {depth}\n  cpu_moe: true")
-    with pytest.raises(SpecErrors, match="cpu_moe keeps all experts in system memory, n_cpu_moe some") as caught:
+    with pytest.raises(RefusedSettings, match="together they keep all") as caught:
         build(root)
-    [problem] = caught.value.problems
-    assert (problem.path, problem.line) == ("settings.cpu_moe", 12)
+    assert caught.value.where == f"{RECIPE}:12: settings.cpu_moe"
 
 
 @pytest.mark.parametrize(
     ("pairs", "where", "message"),
     [
-        (("  flash_attn: on", "  flash_attn: off"), "settings", "-ctv: V in q8_0 without flash attention"),
-        (("type_k: q8_0, type_v: f16", "type_k: q8_0, type_v: q4_0"), "fallbacks[0]", "-ctv: V in q4_0 without flash attention"),
-        (("  n_parallel: 1", "  n_parallel: 300"), "settings", "-np: 300 sequences are more than the engine allows (256)"),
+        (("  flash_attn: on", "  flash_attn: off"), "settings.type_v", "-ctv: V in q8_0 without flash attention"),
+        (
+            ("type_k: q8_0, type_v: f16", "type_k: q8_0, type_v: q4_0"),
+            "fallbacks[0].settings.type_v",
+            "-ctv: V in q4_0 without flash attention",
+        ),
+        (("  n_parallel: 1", "  n_parallel: 300"), "settings.n_parallel", "-np: 300 sequences are more than the engine allows (256)"),
+        (
+            ("  type_v: q8_0", "  type_v: f16"),
+            "settings.type_v",
+            "-ctv: K in q8_0 and V in f16: a default cuda build has no flash attention",
+        ),
+        (("  type_v: q8_0", "  type_v: q5_1\n  n_ubatch: 4096"), "settings.type_v", "the engine computes it on the CPU without saying so"),
+        (("  n_ctx: 65536", "  n_ctx: 65536\n  swa_full: true"), "settings.swa_full", "the model has no sliding window"),
+        (("  n_ctx: 65536", "  n_ctx: 65536\n  n_ubatch: 4096"), "settings.n_ubatch", "a micro-batch of 4096 in a batch of 2048"),
+        (
+            ("flash_attn: off, type_k: f16, type_v: f16", "n_cpu_ffn: 3"),
+            "fallbacks[1].settings.n_cpu_ffn",
+            "no tensor of the file has such a name",
+        ),
     ],
 )
-def test_settings_the_engine_would_refuse_are_refused_with_the_recipes_line(
+def test_settings_that_no_reader_should_copy_are_refused_with_the_recipes_line(
     change: Change, pairs: tuple[str, str], where: str, message: str
 ) -> None:
     root = change(RECIPE, *pairs)
     with pytest.raises(RefusedSettings) as caught:
         build(root)
-    line = line_of(root / RECIPE, {"settings": "settings:", "fallbacks[0]": "  - name: flash"}[where])
+    name = where.rpartition(".")[2]
+    last = {"fallbacks[0].settings.type_v": "type_v: q4_0", "fallbacks[1].settings.n_cpu_ffn": "n_cpu_ffn: 3"}.get(where, f"  {name}:")
+    rows = (root / RECIPE).read_text(encoding="utf-8").split("\n")
+    line = next(number for number, row in enumerate(rows, 1) if last in row)
     assert caught.value.where == f"{RECIPE}:{line}: {where}"
     assert message in caught.value.problem
-    assert caught.value.rule == ("too many sequences" if "-np" in message else "quantised V without flash attention")
+
+
+def test_other_pairs_of_cache_types_are_taken_where_the_recipe_builds_for_them(change: Change) -> None:
+    root = change(RECIPE, "build: b10666", "build: b10666\nbuild_options: [GGML_CUDA_FA_ALL_QUANTS]", "  type_v: q8_0", "  type_v: f16")
+    assert "-DGGML_CUDA=ON -DGGML_CUDA_FA_ALL_QUANTS=ON" in build(root).files["guides/apodex-mini/rtx-5070.md"]
+
+
+def test_a_command_in_prose_is_held_to_the_same_rules(change: Change) -> None:
+    block = "\n\n    ```bash\n    ./build/bin/llama-server -m x.gguf -ngl 99 \\\n        -fa off -ctv q8_0\n    ```\n"
+    root = change(
+        RECIPE, "It was made with llama.cpp {model.quantised_at}", f"Or so:{block}\n    It was made with llama.cpp {{model.quantised_at}}"
+    )
+    with pytest.raises(RefusedSettings, match="quantized V cache requires flash_attn") as caught:
+        build(root)
+    assert caught.value.where.startswith("site/guides/apodex-mini/rtx-5070.md:")
 
 
 def test_a_quant_the_model_does_not_have_names_the_near_ones(change: Change) -> None:

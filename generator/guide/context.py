@@ -13,7 +13,7 @@ from generator.facts import Facts
 from generator.gguf import shard_names
 from generator.guide.cards import card_values
 from generator.guide.environment import has_template, rendered
-from generator.guide.install import cuda_of, floor_of
+from generator.guide.install import backend_of, cuda_of, floor_of
 from generator.guide.ledger import Book
 from generator.guide.marks import Marks, anchor, code, escaped, linked, spelled
 from generator.guide.numbers import Offload, Subject, ladder_rows
@@ -24,7 +24,6 @@ from generator.guide.numbers.speed import depths
 from generator.guide.pictures import Picture
 from generator.guide.threads import Threads
 from generator.guide.working import working_rows
-from generator.memory.backends import CUDA
 from generator.memory.budget import Policy
 from generator.memory.context import context_of
 from generator.memory.rows import is_latent
@@ -110,7 +109,7 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "referee": _referee(sources, marks),
         "floor": floor_of(sources.engine, sources.model, marks),
         "cuda": cuda_of(sources.engine, sources.card),
-        "op_offload": marks.cite("op_offload_test") if sources.card.backend == CUDA else marks.cite("op_offload_min_batch"),
+        "backend": backend_of(sources.engine, sources.card, sources.recipe, marks),
         "ladder": _ladder(subject, book),
         "fallbacks": sources.recipe.fallbacks,
         "fallback_off": any(step.settings.get("flash_attn") == "off" for step in sources.recipe.fallbacks[:1]),
@@ -149,6 +148,7 @@ def _names(sources: Sources, subject: Subject, marks: Marks) -> dict[str, object
         "card": {
             "title": escaped(card.title),
             "compute_capability": card.compute_capability,
+            "llvm_target": card.llvm_target,
             "vendor": card.vendor,
             "backend": card.backend,
         },

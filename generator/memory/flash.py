@@ -7,6 +7,7 @@ Source: llama.cpp src/llama-context.cpp, `resolve_fused_ops`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from generator.gguf.types import block
@@ -36,15 +37,22 @@ def is_on(model: Model, layers: Layers, settings: Settings, placement: Placement
     """Tell whether a run attends with flash attention, by what the devices of its layers compute."""
     if not leaves_a_choice(settings):
         return settings.flash_attn != "off"
-    windowed = windowed_blocks(model)
     blocks = [il for il in layers.attention.blocks if placement.layer_devices[il] != HOST]
-    return all(_attends(model, il, settings, (backend, build), windowed=il in windowed) for il in blocks)
+    types = (settings.type_k, settings.type_v)
+    return all(attends(backend, *lengths, types, build) for lengths in _heads(model, blocks))
 
 
-def _attends(model: Model, il: int, settings: Settings, engine: tuple[str, str | None], *, windowed: bool) -> bool:
-    key = int(head_length(model, "key", windowed=windowed))
-    value = int(head_length(model, "value", windowed=windowed))
-    if is_latent(model):
-        value = int(model.number("attention.kv_lora_rank", value))
-    heads, shared = int(model.per_block("attention.head_count", il)), int(kv_heads(model, il))
-    return attends(engine[0], key, value, heads // max(shared, 1), (settings.type_k, settings.type_v), engine[1])
+def heads_of(model: Model, layers: Layers) -> set[tuple[int, int, int]]:
+    """Give what flash attention is about in a model's blocks: lengths of K and V, and query heads a head of K."""
+    return set(_heads(model, layers.attention.blocks))
+
+
+def _heads(model: Model, blocks: Iterable[int]) -> Iterator[tuple[int, int, int]]:
+    windowed = windowed_blocks(model)
+    for il in blocks:
+        key = int(head_length(model, "key", windowed=il in windowed))
+        value = int(head_length(model, "value", windowed=il in windowed))
+        if is_latent(model):
+            value = int(model.number("attention.kv_lora_rank", value))
+        heads, shared = int(model.per_block("attention.head_count", il)), int(kv_heads(model, il))
+        yield key, value, heads // max(shared, 1)

@@ -13,6 +13,7 @@ from generator.memory.architectures import layers_of
 from generator.memory.backends import VULKAN, VULKAN_BUFFER_RANGE
 from generator.memory.builds import Build
 from generator.memory.context import Context
+from generator.memory.flash import settled
 from generator.memory.graph.buffers import OUTPUTS_OF_SLOTS, outputs_of
 from generator.memory.kv_cache import cells_of, row_bytes
 from generator.memory.layers import Layers
@@ -34,12 +35,15 @@ EXPERTS_OF_ONE = frozenset({"hunyuan-dense", "hunyuan_vl"})
 def refuse(model: Model, settings: Settings) -> None:
     """Raise RefusedSettings for the first thing the engine would refuse, InputError for a header; give nothing otherwise."""
     _experts(model)
+    _split(model, settings)
     _cache_types(model, settings, settings.type_k, settings.type_v)
     if settings.drafts_with_own_head:
         if not int(model.draft_blocks):
             raise RefusedSettings(
-                "the file has no draft head (no blocks beyond those of the model itself)",
+                "the file has no draft head (no blocks beyond those of the model itself): the engine says "
+                "'context type MTP requested but model doesn't contain MTP layers'",
                 rule="no draft head",
+                source="src/llama-context.cpp",
                 where="--spec-type",
                 remedy="drop --spec-type, or take a file that carries the head",
             )
@@ -57,6 +61,7 @@ def refuse_cache(layers: Layers, settings: Settings, context: Context, backend: 
                 raise RefusedSettings(
                     f"{cells:,} cells of one block in {cache_type} are more than the 4 GiB that a Vulkan device can bind",
                     rule="cache tensor over the buffer range",
+                    source="ggml/src/ggml-vulkan/ggml-vulkan.cpp",
                     where="-c",
                     remedy=f"lower -c, or give {flag} a smaller type",
                 )
@@ -88,8 +93,20 @@ def refuse_outputs(context: Context, settings: Settings, build: str | None) -> N
             f"{sequences} sequences with logits of {counted(outputs, 'token')}: the engine ends with "
             "'GGML_ASSERT(n_outputs_max <= cparams.n_outputs_max) failed'",
             rule="fewer outputs than sequences",
+            source="src/llama-context.cpp",
             where="-b",
             remedy=f"give -b and -c {sequences} or more, or a smaller -np",
+        )
+
+
+def _split(model: Model, settings: Settings) -> None:
+    if settings.split_mode == "tensor" and settled(model, settings).flash_attn == "off":
+        raise RefusedSettings(
+            "-sm tensor without flash attention: the engine says 'SPLIT_MODE_TENSOR requires flash_attn to be enabled'",
+            rule="split of tensors without flash attention",
+            source="src/llama-context.cpp",
+            where="-sm",
+            remedy="give -sm layer, or leave -fa on",
         )
 
 
@@ -99,6 +116,7 @@ def _cache_types(model: Model, settings: Settings, type_k: str, type_v: str, *, 
         raise RefusedSettings(
             f"K in {type_k} and V in {type_v}: the engine says 'model does not support different K and V cache types'",
             rule="K and V of different types",
+            source="src/llama-context.cpp",
             where=f"-ctv{suffix}",
             remedy=f"give -ctk{suffix} and -ctv{suffix} the same type",
         )
@@ -109,6 +127,7 @@ def _cache_types(model: Model, settings: Settings, type_k: str, type_v: str, *, 
         raise RefusedSettings(
             f"V in {type_v} without flash attention: the engine says 'quantized V cache requires flash_attn to be enabled'",
             rule="quantised V without flash attention",
+            source="src/llama-context.cpp",
             where=f"-ctv{suffix}",
             remedy=f"give -ctv{suffix} f16, or leave -fa on",
         )
@@ -123,8 +142,10 @@ def _block_size(model: Model, part: str, cache_type: str, flag: str) -> None:
     for length in _head_lengths(model, part):
         if length % elements:
             raise RefusedSettings(
-                f"a {part} in {cache_type}: its blocks of {elements} elements do not divide the head length of {length}",
+                f"a {part} in {cache_type}: its blocks of {elements} elements do not divide the head length of {length}: the engine says "
+                f"'{part[0].upper()} cache type {cache_type} with block size {elements} does not divide n_embd_head_{part[0]}={length}'",
                 rule="cache block does not divide the head",
+                source="src/llama-context.cpp",
                 where=flag,
                 remedy=f"give {flag} f16",
             )
@@ -146,6 +167,7 @@ def _row_size(model: Model, cache_type: str, flag: str) -> None:
             raise RefusedSettings(
                 f"a key row in {cache_type}: its blocks of {elements} elements do not divide the row of {length}",
                 rule="cache block does not divide the row",
+                source="ggml/src/ggml.c",
                 where=flag,
                 remedy=f"give {flag} f16",
             )

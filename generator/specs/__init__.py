@@ -6,7 +6,7 @@ the JSON Schema made from the same tables.
 
 from generator.specs.card import BACKENDS, VENDORS, Card, load_card
 from generator.specs.common import Prose, Quote, Spec
-from generator.specs.engine import Citation, Cuda, CudaFloor, CudaStep, Engine, Flag, ReadElsewhere, Support, load_engine
+from generator.specs.engine import Backend, Citation, Cuda, CudaFloor, CudaStep, Engine, Flag, ReadElsewhere, Support, load_engine
 from generator.specs.issue import SECTIONS, SEVERITIES, STATES, TOPICS, WORDS, Applies, Issue, Variant, load_issue, tracker_name
 from generator.specs.model import Model, Projector, Quant, load_model
 from generator.specs.recipe import PAGE_SECTIONS, Budget, Draft, Fallback, Ladder, Machine, MemoryKind, Recipe, Section, load_recipe
@@ -29,6 +29,7 @@ __all__ = [
     "VENDORS",
     "WORDS",
     "Applies",
+    "Backend",
     "Budget",
     "Card",
     "Citation",

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
 from generator.errors import UnknownNameError
-from generator.facts import Source
-from generator.specs.card import CAPABILITY
-from generator.specs.common import CHECKED, CITED_FACTS, NOTES, QUOTES, SOURCE, CitationName, Cited, Spec, held
+from generator.facts import Fact, Facts, Source
+from generator.specs.card import BACKENDS, CAPABILITY
+from generator.specs.common import (
+    CHECKED,
+    CITED_FACTS,
+    NOTES,
+    QUOTES,
+    SOURCE,
+    CitationName,
+    Cited,
+    FactShape,
+    Spec,
+    WrittenFact,
+    facts_of,
+    held,
+)
 from generator.specs.document import MappingNode, Node
 from generator.specs.read import read_spec
-from generator.specs.settings_names import SETTINGS, Setting
+from generator.specs.settings_names import CACHE_TYPES, SETTINGS, Setting
 from generator.specs.shapes import (
     KEY,
-    NAME,
     REPOSITORY,
     Choice,
     Day,
+    Field,
     ListOf,
     OwnName,
     Place,
@@ -27,6 +40,7 @@ from generator.specs.shapes import (
     Scalar,
     TableOf,
     Text,
+    Truth,
     Values,
     Whole,
     hint,
@@ -68,11 +82,15 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """Since which build the engine runs an architecture; `citation` is the name of one."""
+    """Since which build the engine runs an architecture; `citation` is the name of one, of where its source lists it.
 
-    floor: str
+    `floor` is the first build that runs it. `seen` is one that somebody ran it on: a bound, and no floor. Either is None where nobody
+    found out. They are facts, `engine.floor.<architecture>` and `engine.seen.<architecture>`.
+    """
+
+    floor: Fact | None
+    seen: Fact | None
     citation: str
-    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +140,28 @@ class Cuda:
     fallback_list: tuple[CudaStep, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """What one backend of the engine does; citations by name.
+
+    `instructions` is where the engine says how to build it. `op_offload` is where it decides to compute with weights that wait in host
+    memory, `op_offload_limit` where it gets the smallest batch for that from. `cache_types` are those that its flash attention reads as
+    built by default (`flash_attention`), with `one_type` only where K and V have the same; `all_types` is the CMake option that widens it.
+    """
+
+    instructions: str
+    op_offload: str
+    op_offload_limit: str
+    flash_attention: str
+    cache_types: tuple[str, ...]
+    one_type: bool
+    all_types: str
+    note: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine(Spec):
-    """An engine at a build. Facts have the keys `engine.<name>`. `flags` are by setting name."""
+    """An engine at a build. Facts have the keys `engine.<name>`. `flags` are by setting name, `backends` by those of cards."""
 
     name: str
     build: str
@@ -133,6 +170,7 @@ class Engine(Spec):
     architectures: Mapping[str, Support]
     citations: Mapping[str, Citation]
     flags: Mapping[str, Flag]
+    backends: Mapping[str, Backend]
     cuda: Cuda | None
 
     def citation(self, name: str) -> Citation:
@@ -146,6 +184,16 @@ class Engine(Spec):
         if setting not in self.flags:
             raise UnknownNameError("flag", setting, self.flags, remedy=f"declare it under `flags` in {self.file}")
         return self.flags[setting]
+
+    def backend(self, name: str) -> Backend:
+        """Give what a backend does. Raises UnknownNameError."""
+        if name not in self.backends:
+            raise UnknownNameError("backend", name, self.backends, remedy=f"declare it under `backends` in {self.file}")
+        return self.backends[name]
+
+    def beside(self) -> Facts:
+        """Give the facts of an engine that a guide only compares with, under its own name: `<engine>.<name>`."""
+        return Facts(replace(fact, key=f"{self.name}.{fact.key.removeprefix('engine.')}") for fact in self.facts)
 
     def url(self, name: str) -> str:
         """Give the address of a citation, with its line where that is known."""
@@ -230,11 +278,33 @@ _CITATION_RECORD = Record(
 # --- architectures, flags, CUDA ------------------------------------------------------------------
 
 _CITED = required("citation", CitationName(), "Name of the citation that shows it.")
-_FLOOR = required("floor", Text(NAME, "build"), "First build that runs it.", "b10630")
+
+
+class _BuildFact(FactShape):
+    """A fact whose value is the name of a build."""
+
+    def read(self, node: Node, at: Place) -> WrittenFact:
+        fact = super().read(node, at)
+        if fact.written is None or not isinstance(fact.written.value, str):
+            at.refuse(node.line, "the name of a build is expected", "write it as the engine tags it, such as b7990")
+        return fact
+
+
+_FLOOR: Field[WrittenFact | None] = optional("floor", _BuildFact(), "First build that runs it, with the source that shows it.", None)
+_SEEN: Field[WrittenFact | None] = optional("seen", _BuildFact(), "A build that somebody ran it on, where no floor is known.", None)
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenSupport:
+    floor: WrittenFact | None
+    seen: WrittenFact | None
+    citation: str
+
+
 _SUPPORT = Record(
     "Since which build the engine runs an architecture.",
-    [_FLOOR, _CITED, _NOTE],
-    lambda values, _: Support(values[_FLOOR], values[_CITED], values[_NOTE]),
+    [_FLOOR, _SEEN, _CITED],
+    lambda values, _: _WrittenSupport(values[_FLOOR], values[_SEEN], values[_CITED]),
 )
 
 _FLAG_NAME = Text(r"^--?[a-z0-9][a-z0-9-]*$", "flag such as -ngl or --n-gpu-layers")
@@ -309,6 +379,31 @@ _FALLBACK_LIST = optional(
     (),
 )
 
+# --- backends ------------------------------------------------------------------------------------
+
+_INSTRUCTIONS = required("instructions", CitationName(), "Citation of the engine's build instructions.")
+_OP_OFFLOAD = required("op_offload", CitationName(), "Citation of the test whether it computes with weights in host memory.")
+_OP_OFFLOAD_LIMIT = required("op_offload_limit", CitationName(), "Citation of the smallest batch for that.")
+_FLASH_ATTENTION = required("flash_attention", CitationName(), "Citation of the cache types that its flash attention reads.")
+_READS = required("cache_types", ListOf(Choice(CACHE_TYPES)), "Cache types that it reads as built by default.", ["f16", "q8_0"])
+_ONE_TYPE = optional("one_type", Truth(), "K and V have to be of the same type.", default=False)
+_ALL_TYPES = optional("all_types", Text(r"^GGML_[A-Z_]+$", "CMake option"), "CMake option that makes it read more.", "")
+_BACKEND = Record(
+    "What one backend does.",
+    [_INSTRUCTIONS, _OP_OFFLOAD, _OP_OFFLOAD_LIMIT, _FLASH_ATTENTION, _READS, _ONE_TYPE, _ALL_TYPES, _NOTE],
+    lambda values, _: Backend(
+        values[_INSTRUCTIONS],
+        values[_OP_OFFLOAD],
+        values[_OP_OFFLOAD_LIMIT],
+        values[_FLASH_ATTENTION],
+        values[_READS],
+        values[_ONE_TYPE],
+        values[_ALL_TYPES],
+        values[_NOTE],
+    ),
+    name="backend",
+)
+
 # --- the engine ----------------------------------------------------------------------------------
 
 _ENGINE = required("engine", OwnName("engine"), "Name of the engine; the folder is called the same.", "llama.cpp")
@@ -327,6 +422,7 @@ _ARCHITECTURES = optional(
 )
 _CITATIONS = optional("citations", TableOf(_CITATION_RECORD, KEY), "Places in the source, by name.", {})
 _FLAGS = optional("flags", _Flags(), "Flags by setting name.", {})
+_BACKENDS = optional("backends", TableOf(_BACKEND, f"^({'|'.join(BACKENDS)})$", what="backends"), "Backends by name.", {})
 _CUDA = optional(
     "cuda",
     Record("What the build files say of CUDA.", [_FLOORS, _FALLBACK_LIST], lambda values, _: Cuda(values[_FLOORS], values[_FALLBACK_LIST])),
@@ -348,26 +444,47 @@ def _build(values: Values, at: Place) -> Engine:
         return Cited(Source(url, title=citation.read_elsewhere.source), citation.read_elsewhere.checked)
 
     has = held(values, "engine", cited=cited, facts=CITED_FACTS)
+    supports = values[_ARCHITECTURES]
+    floors, seen = (
+        facts_of(
+            {name: fact for name, each in supports.items() if (fact := getattr(each, part))},
+            f"engine.{part}",
+            values[SOURCE],
+            values[CHECKED],
+        )
+        for part in ("floor", "seen")
+    )
     return Engine(
         file=at.report.file,
         lines=at.report.lines,
-        facts=has.facts,
+        facts=has.facts.merged(floors).merged(seen),
         quotes=has.quotes,
         notes=has.notes,
         name=values[_ENGINE],
         build=build,
         repository=repository,
         source_url=template,
-        architectures=values[_ARCHITECTURES],
+        architectures={
+            name: Support(_of(floors, f"engine.floor.{name}"), _of(seen, f"engine.seen.{name}"), each.citation)
+            for name, each in supports.items()
+        },
         citations=citations,
         flags=values[_FLAGS],
+        backends=values[_BACKENDS],
         cuda=values[_CUDA],
     )
 
 
+def _of(facts: Facts, key: str) -> Fact | None:
+    return facts[key] if key in facts else None
+
+
 ENGINE = Record(
     "An inference engine at a pinned build: recipes/engines/<engine>/<build>.yml.",
-    [_ENGINE, _BUILD, _REPOSITORY, _SOURCE_URL, SOURCE, CHECKED, CITED_FACTS, _ARCHITECTURES, _FLAGS, _CUDA, _CITATIONS, QUOTES, NOTES],
+    [
+        *(_ENGINE, _BUILD, _REPOSITORY, _SOURCE_URL, SOURCE, CHECKED, CITED_FACTS),
+        *(_ARCHITECTURES, _FLAGS, _BACKENDS, _CUDA, _CITATIONS, QUOTES, NOTES),
+    ],
     _build,
 )
 

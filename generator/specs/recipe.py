@@ -36,6 +36,7 @@ from generator.specs.shapes import (
 from generator.specs.values import SIZE, Written
 
 POLICIES = ("engine", "published")
+BUILD_OPTIONS = ("GGML_CUDA_FA_ALL_QUANTS",)
 ISSUE = r"^[a-z0-9][a-z0-9.-]*#[0-9]+$"
 """A thread of a tracker, by the name part of its repository: llama.cpp#26609."""
 
@@ -125,7 +126,8 @@ class Recipe(Spec):
     `settings` are in the order written, under llama.cpp's names. `issues` are references (`llama.cpp#26609`) to threads that come first
     on the page; `threads` are sections of threads in the recipe's own words, by reference and name. `fallback_margin`
     (`recipe.fallback_margin`, nothing unless the file says otherwise) is how far every fallback must stay below the ceiling. `scores` are
-    pairs (n_ctx, n_ubatch) for which the attention scores without flash attention are shown.
+    pairs (n_ctx, n_ubatch) for which the attention scores without flash attention are shown. `build_options` are CMake options that the
+    engine is built with, beside that of the backend.
     """
 
     model: str
@@ -134,6 +136,7 @@ class Recipe(Spec):
     quant: str
     engine: str
     build: str
+    build_options: tuple[str, ...] = ()
     settings: Mapping[str, Setting]
     budget: Budget
     fallbacks: tuple[Fallback, ...]
@@ -262,6 +265,9 @@ _CARD = required("card", OwnName("card"), "Card; the file is called the same.", 
 _QUANT = required("quant", Text(r"^[A-Za-z0-9][A-Za-z0-9._-]*$", "name of a quant"), "Quant of the model.", "Q4_K_M")
 _ENGINE = required("engine", Text(NAME, "name of an engine"), "Engine.", "llama.cpp")
 _BUILD = required("build", Text(NAME, "build of an engine"), "Pinned build of the engine.", "b10666")
+_BUILD_OPTIONS = optional(
+    "build_options", ListOf(Choice(BUILD_OPTIONS)), "CMake options that the engine is built with beside the backend's.", ()
+)
 _BUDGET = optional("budget", Record("How memory is budgeted.", [_POLICY, _RESERVE], _budget), "How memory is budgeted.", Budget())
 _FALLBACKS = optional("fallbacks", ListOf(_FALLBACK), "Settings that must fit as well.", ())
 _MARGIN = optional("fallback_margin", SIZE, "How far every fallback stays below the ceiling.", Written(0, "MiB"), "256 MiB")
@@ -336,6 +342,7 @@ def _build(values: Values, at: Place) -> Recipe:
         quant=values[_QUANT],
         engine=values[_ENGINE],
         build=values[_BUILD],
+        build_options=values[_BUILD_OPTIONS],
         settings=values[_SETTINGS],
         budget=values[_BUDGET],
         fallbacks=values[_FALLBACKS],
@@ -365,7 +372,7 @@ def _check(node: MappingNode, at: Place) -> None:
 RECIPE = Record(
     "Model, quant, card, build and settings of one guide: recipes/models/<model>/<card>.yml.",
     [
-        *(_MODEL, _CARD, _GPUS, _QUANT, _ENGINE, _BUILD, _SETTINGS, _BUDGET, _FALLBACKS, _MARGIN),
+        *(_MODEL, _CARD, _GPUS, _QUANT, _ENGINE, _BUILD, _BUILD_OPTIONS, _SETTINGS, _BUDGET, _FALLBACKS, _MARGIN),
         *(_LADDER, _SCORES, _DRAFT, _DEPTHS, _MEMORY_KINDS, _MACHINE, _ISSUES, _THREADS, _SECTIONS),
         *COMMON,
     ],

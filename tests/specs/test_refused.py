@@ -112,7 +112,7 @@ ENGINE = [
     ("path: ggml/CMakeLists.txt", "path: ../ggml/CMakeLists.txt", "citations.list.path", "is no path", "must match"),
     ("path: ggml/CMakeLists.txt", "path: ggml/../../x", "citations.list.path", "is no path", "must match"),
     ('toolkit: "12.8"', "toolkit: 12.8", "cuda.floors[0].toolkit", "this is a number", "put it in quotes"),
-    ("  llama: {floor: b1,", "  llama: {floor: 1,", "architectures.llama.floor", "this is a number", "put it in quotes"),
+    ("value: b1,", "value: 1,", "architectures.llama.floor", "the name of a build is expected", "such as b7990"),
 ]
 
 MODEL = [
