@@ -102,8 +102,9 @@ def _chosen(args: argparse.Namespace, catalog: Catalog) -> list[tuple[str, str]]
 
 
 def _build(args: argparse.Namespace) -> int:
-    from generator.build import OutdatedPageError, build_guide, outdated, write_guide
+    from generator.build import OutdatedPageError, build_guide, outdated, write_files
     from generator.claims.state import STATE_FOLDER, State
+    from generator.method import method_pages
     from generator.publish.index import settle_index
 
     catalog = _catalog()
@@ -112,15 +113,20 @@ def _build(args: argparse.Namespace) -> int:
     site = catalog.root / "site"
     answered = State.read(catalog.root / STATE_FOLDER / "state.json") if args.dated else None
     old: list[str] = []
-    rows = []
+    rows, guides = [], []
     for model, card in _chosen(args, catalog):
         guide = build_guide(catalog, model, card, answered=answered)
+        guides.append(guide)
         if args.check:
-            old += outdated(guide, site)
+            old += outdated(guide.files, site)
             continue
-        written = write_guide(guide, site)
+        written = write_files(guide.files, site)
         rows.append(_report(guide, [str(path.relative_to(catalog.root)) for path in written], _today(args)))
     if args.all:
+        methods = method_pages(guides, catalog.root / "templates")
+        old += outdated(methods, site) if args.check else []
+        if not args.check:
+            write_files(methods, site)
         old += settle_index(catalog, site, write=not args.check)
     if old:
         raise OutdatedPageError(old)
