@@ -65,11 +65,12 @@ class Guide:
     files: Mapping[str, str]
     ledger: Ledger
     facts: Facts
+    folder: str = "guides"
 
     @property
     def page(self) -> str:
         """Path of the page below `site/`."""
-        return f"guides/{self.model}/{self.card}.md"
+        return f"{self.folder}/{self.model}/{self.card}.md"
 
     def stale(self, now: date) -> list[Fact]:
         """Give the facts of the guide that were not checked for longer than STALE_AFTER, oldest first."""
@@ -86,7 +87,7 @@ def build_guide(catalog: Catalog, model_name: str, card_name: str, *, answered: 
     """
     sources = gather(catalog, model_name, card_name)
     if answered is not None:
-        sources = replace(sources, facts=Facts(_dated(fact, answered) for fact in sources.facts))
+        sources = replace(sources, facts=Facts(map(answered.dated, sources.facts)))
     subject = subject_of(catalog, sources)
     book = write_numbers(subject)
     write_referee(book, subject)
@@ -154,11 +155,6 @@ def nearest_that_fits(catalog: Catalog, model: str, page: str) -> Nearest | None
 
 def _memory_of(catalog: Catalog, recipe: Recipe) -> int:
     return recipe.gpus * int(catalog.card(recipe.card).facts["card.memory"].quantity())
-
-
-def _dated(fact: Fact, answered: State) -> Fact:
-    day = answered.answered_on(fact)
-    return replace(fact, checked=day) if day and fact.checked and day > fact.checked else fact
 
 
 def _with_read_lines(engine: Engine, facts: Facts) -> Engine:

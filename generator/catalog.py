@@ -24,12 +24,14 @@ from generator.errors import GenError, InputError, Problem, SpecErrors, UnknownN
 from generator.facts import Fact, Facts, Lock
 from generator.specs import (
     Card,
+    Check,
     Engine,
     Issue,
     Model,
     Recipe,
     Spec,
     load_card,
+    load_check,
     load_engine,
     load_issue,
     load_model,
@@ -40,7 +42,7 @@ from generator.specs import (
 T = TypeVar("T")
 
 ROOT_VARIABLE = "GEN_ROOT"
-KINDS = ("models", "cards", "recipes", "engines", "issues")
+KINDS = ("models", "cards", "recipes", "checks", "engines", "issues")
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _REF = re.compile(r"(?P<tracker>[a-z0-9][a-z0-9.-]*)#(?P<number>[1-9][0-9]{0,9})")
@@ -139,6 +141,10 @@ class Catalog:
         files = (path for path in self._recipes.glob("models/*/*.yml") if path.name != _MODEL_FILE)
         return sorted((path.parent.name, path.stem) for path in files)
 
+    def checks(self) -> list[tuple[str, str]]:
+        """Give the (model, name) of every check of a claim."""
+        return sorted((path.parent.name, path.stem) for path in self._recipes.glob("checks/*/*.yml"))
+
     def engines(self) -> list[tuple[str, str]]:
         """Give the (engine, build) of every engine at a build."""
         return sorted((path.parent.name, path.stem) for path in self._recipes.glob("engines/*/*.yml"))
@@ -174,6 +180,14 @@ class Catalog:
                 raise UnknownEntryError("card", page, self.cards(), remedy="`gen list cards` shows all")
             raise UnknownEntryError(f"recipe of '{model}'", page, own, remedy="`gen list recipes` shows all")
         return self._load(path, load_recipe)
+
+    def check_of(self, model: str, name: str) -> Check:
+        """Read a check of a claim about a model. Raises UnknownNameError, SpecErrors."""
+        path = self._recipes / "checks" / model / f"{name}.yml"
+        if not _NAME.fullmatch(model) or not _NAME.fullmatch(name) or not path.is_file():
+            own = [each for of, each in self.checks() if of == model]
+            raise UnknownEntryError(f"check of '{model}'", name, own, remedy="`gen list checks` shows all")
+        return self._load(path, load_check)
 
     def engine(self, name: str, build: str) -> Engine:
         """Read an engine at a build. Raises UnknownNameError, SpecErrors."""
@@ -276,6 +290,7 @@ class Catalog:
             "models": lambda: [_model_row(self.model(name)) for name in self.models()],
             "cards": lambda: [_card_row(self.card(name)) for name in self.cards()],
             "recipes": lambda: [self._recipe_row(self.recipe(*names)) for names in self.recipes()],
+            "checks": lambda: [_check_row(self.check_of(*names)) for names in self.checks()],
             "engines": lambda: [_engine_row(self.engine(*names)) for names in self.engines()],
             "issues": lambda: [_issue_row(self.issue(ref)) for ref in self.issues()],
         }
@@ -314,6 +329,7 @@ class Catalog:
         reads += [(self.lock_path(name), partial(self.lock, name)) for name in self.models() if self.lock_path(name).exists()]
         reads += [(path, partial(self._load, path, load_card)) for path in sorted(folder.glob("cards/*.yml"))]
         reads += [(folder / "models" / model / f"{card}.yml", partial(self.recipe, model, card)) for model, card in self.recipes()]
+        reads += [(folder / "checks" / model / f"{name}.yml", partial(self.check_of, model, name)) for model, name in self.checks()]
         reads += [(folder / "engines" / name / f"{build}.yml", partial(self.engine, name, build)) for name, build in self.engines()]
         for ref in self.issues():
             tracker, _, number = ref.partition("#")
@@ -332,7 +348,7 @@ class Catalog:
     def _stray_files(self, found: set[Path]) -> list[Problem]:
         """Note files that no listing finds, because of their name or their place."""
         remedy = "see the layout at the top of generator/catalog.py; files end in .yml, issues in .md"
-        files = (path for kind in ("models", "cards", "engines", "issues") for path in (self._recipes / kind).rglob("*"))
+        files = (path for kind in ("models", "cards", "checks", "engines", "issues") for path in (self._recipes / kind).rglob("*"))
         known = (path for path in files if path.is_file() and not path.name.startswith(".") and not path.name.endswith(_LOCK_SUFFIX))
         strays = [path for path in known if path not in found]
         return [Problem(self._shown(path), 0, "", "no spec is looked for under this name", remedy) for path in strays]
@@ -377,6 +393,10 @@ def _model_row(model: Model) -> Row:
 def _card_row(card: Card) -> Row:
     memory = card.facts["card.memory"]
     return Row("card", card.name, card.full_name, f"{card.vendor} {card.architecture}, {memory.value} {memory.unit}")
+
+
+def _check_row(check: Check) -> Row:
+    return Row("check", f"{check.model} {check.name}", check.title, f"{check.quant}, {check.engine} {check.build}")
 
 
 def _engine_row(engine: Engine) -> Row:

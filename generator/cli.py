@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from generator.build import Guide
     from generator.catalog import Catalog
+    from generator.claims.state import State
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -92,17 +93,26 @@ def _chosen(args: argparse.Namespace, catalog: Catalog) -> list[tuple[str, str]]
     if args.all:
         if args.model:
             raise InputError("--all and a model exclude each other", remedy="name a model and a card, or give --all alone")
-        return catalog.recipes()
+        return [*catalog.recipes(), *catalog.checks()]
     if not args.model:
         raise InputError("no model is named", remedy="name a model and a card, or give --all; `gen list recipes` shows what there is")
     if args.card:
         return [(args.model, args.card)]
     catalog.model(args.model)
-    return [pair for pair in catalog.recipes() if pair[0] == args.model]
+    return [pair for pair in (*catalog.recipes(), *catalog.checks()) if pair[0] == args.model]
+
+
+def _page(catalog: Catalog, model: str, name: str, *, answered: State | None = None) -> Guide:
+    """Build a page: the check of that name where there is one, else the guide."""
+    from generator.build import build_guide
+    from generator.check.page import build_check
+
+    made = build_check if (model, name) in catalog.checks() else build_guide
+    return made(catalog, model, name, answered=answered)
 
 
 def _build(args: argparse.Namespace) -> int:
-    from generator.build import OutdatedPageError, build_guide, outdated, write_files
+    from generator.build import OutdatedPageError, outdated, write_files
     from generator.claims.state import STATE_FOLDER, State
     from generator.method import method_pages
     from generator.publish.index import settle_index
@@ -115,7 +125,7 @@ def _build(args: argparse.Namespace) -> int:
     old: list[str] = []
     rows, guides = [], []
     for model, card in _chosen(args, catalog):
-        guide = build_guide(catalog, model, card, answered=answered)
+        guide = _page(catalog, model, card, answered=answered)
         guides.append(guide)
         if args.check:
             old += outdated(guide.files, site)
@@ -123,7 +133,7 @@ def _build(args: argparse.Namespace) -> int:
         written = write_files(guide.files, site)
         rows.append(_report(guide, [str(path.relative_to(catalog.root)) for path in written], _today(args)))
     if args.all:
-        methods = method_pages(guides, catalog.root / "templates")
+        methods = method_pages([guide for guide in guides if guide.folder == "guides"], catalog.root / "templates")
         old += outdated(methods, site) if args.check else []
         if not args.check:
             write_files(methods, site)
@@ -174,10 +184,9 @@ def _print_report(row: dict[str, object]) -> None:
 
 
 def _explain(args: argparse.Namespace) -> int:
-    from generator.build import build_guide
     from generator.guide.explain import explained, summary
 
-    ledger = build_guide(_catalog(), args.model, args.card).ledger
+    ledger = _page(_catalog(), args.model, args.card).ledger
     if args.json:
         rows = ledger.as_dict()
         if args.key:
@@ -249,12 +258,10 @@ def _new_card(args: argparse.Namespace) -> int:
 
 
 def _lint(args: argparse.Namespace) -> int:
-    from generator.build import build_guide
-
     catalog = _catalog()
     pairs = _chosen(args, catalog)
     for model, card in pairs:
-        build_guide(catalog, model, card)
+        _page(catalog, model, card)
         print(f"{model}/{card}: clean")
     return 0
 

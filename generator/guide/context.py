@@ -122,8 +122,8 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "nearest": _nearest(sources.nearest),
         "elsewhere": [_link_to(other) for other in sources.elsewhere],
         "uncited": lambda: [_uncited(citation) for _, citation in sorted(marks.uncited.items())],
-        "oldest_check": lambda: _day(marks, 0),
-        "newest_check": lambda: _day(marks, -1),
+        "oldest_check": lambda: day_of(marks, 0),
+        "newest_check": lambda: day_of(marks, -1),
         "sections": PAGE_SECTIONS,
     }
     values["flags"] = _flags(sources, marks, values)
@@ -450,7 +450,8 @@ def _uncited(citation: Citation) -> str:
     return f"{code(citation.pattern)} in {code(citation.path)}{said}"
 
 
-def _day(marks: Marks, position: int) -> str:
+def day_of(marks: Marks, position: int) -> str:
+    """Give a day on which something of the page was checked, by its place from the oldest, linked to its source."""
     checks = marks.checks()
     if not checks:
         raise InputError("no fact of the guide was ever checked, so it cannot say when")
@@ -459,4 +460,4 @@ def _day(marks: Marks, position: int) -> str:
     return f"[{day.isoformat()}]({url})" if url else f"[{day.isoformat()}](#{key})"
 
 
-__all__ = ["Nearest", "Sources", "command", "model_path", "values_of"]
+__all__ = ["Nearest", "Sources", "command", "day_of", "model_path", "values_of"]

@@ -32,7 +32,7 @@ def _each_anchor_once(text: str) -> str:
     return _ANCHOR.sub(kept, text)
 
 
-def ledger_values(ledger: Ledger, card: str) -> dict[str, object]:
+def ledger_values(ledger: Ledger, card: str, file: str = "guide.json") -> dict[str, object]:
     """Give what the ledger's template prints: a row for each number, a line for each claim."""
     rows = [
         {
@@ -53,7 +53,7 @@ def ledger_values(ledger: Ledger, card: str) -> dict[str, object]:
         }
         for claim in ledger.claims.values()
     ]
-    return {"rows": rows, "claims": claims, "ledger_path": f"{card}/guide.json"}
+    return {"rows": rows, "claims": claims, "ledger_path": f"{card}/{file}", "ledger_name": file}
 
 
 def _how(row: Row) -> str:
