@@ -71,7 +71,7 @@ def questions(catalog: Catalog, pairs: Iterable[tuple[str, str]]) -> list[Questi
     found: dict[str, Question] = {}
     for model, card in pairs:
         recipe = catalog.recipe(model, card)
-        specs: list[Spec] = [catalog.model(model), catalog.card(card), catalog.engine(recipe.engine, recipe.build)]
+        specs: list[Spec] = [catalog.model(model), catalog.card(recipe.card), catalog.engine(recipe.engine, recipe.build)]
         specs += [catalog.issue(ref) for ref in catalog.threads(recipe.engine)]
         for spec in specs:
             known = catalog.known(spec)
