@@ -54,12 +54,13 @@ _MEASURED_SUFFIX = ".measure.lock.json"
 
 
 class UnknownEntryError(UnknownNameError):
-    """A name the catalogue does not hold. Names that differ only in case and separators count as near."""
+    """A name the catalogue does not hold. One that differs only in case and separators is what was meant, where there is one."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], *, remedy: str = "") -> None:
         super().__init__(kind, name, known, remedy=remedy)
         plain = {_plain(each): each for each in self.known}
-        near = [plain[each] for each in did_you_mean(_plain(name), plain)]
+        same = plain.get(_plain(name))
+        near = [same] if same else [plain[each] for each in did_you_mean(_plain(name), plain)]
         if near:
             self.near = near
             self.problem = f"no {kind} is called '{name}'; did you mean {quoted(near)}?"
