@@ -27,7 +27,7 @@ def ceiling_picture(book: Book, check: Check, title: str) -> Picture:
     panel.y += SIZE
     panel.text(LEFT, panel.y, "↑ tokens a second", role="muted")
     panel.y += 14
-    top, bottom = panel.y, panel.y + _HEIGHT
+    bottom = panel.y + _HEIGHT
     marks = ticks(Fraction(0), high, round_step(high, _Y_TICKS))
     left = LEFT + max(text_width(plain(value), SIZE) for value in marks) + 12
 

@@ -76,9 +76,7 @@ class Check(Spec):
 _WORDS = required("words", Text(longest=300), "What was said, word for word.", "50 tok/s")
 _KIND = required("kind", Choice(PARTS), "What the part is about.", "speed")
 _CONTEXT = optional("context", Whole(0), "Context of a part about speed or context, in tokens.", 0, 8192)
-_PREDICATE = optional(
-    "predicate", Text(longest=300), "What a part about a fact comes to, true where the claim is.", "", "check.launched == 2017"
-)
+_PREDICATE = optional("predicate", Text(longest=300), "What a part about a fact comes to.", "", "check.launched == 2017")
 _SAYS = optional("says", ProseShape(), "What the page adds to the verdict.", None)
 _PART = Record(
     "One part of a claim.",
@@ -94,13 +92,9 @@ _ENGINE = required("engine", Text(NAME, "name of an engine"), "Engine.", "llama.
 _BUILD = required("build", Text(NAME, "build of an engine"), "Build whose source and threads the page cites.", "b10666")
 _TITLE = required("title", Text(longest=200), "The claim as a heading says it.", "50 tok/s at 128K on an RTX 3060")
 _SPEED = required("speed", Whole(1), "Tokens per second that are claimed.", 50)
-_CONTEXTS = required(
-    "contexts", ListOf(Whole(1)), "Depths of context, in tokens, at which the ceiling is worked out, rising.", [8192, 131072]
-)
+_CONTEXTS = required("contexts", ListOf(Whole(1)), "Depths of context, in tokens, for the ceiling; rising.", [8192, 131072])
 _BATCHES = optional("batches", ListOf(Whole(1)), "Micro-batches for which the floor of a prompt is.", (512, 2048), [512, 2048])
-_RATES = optional(
-    "host_rates", ListOf(Whole(1)), "Bandwidths of system memory, in GB/s, for the reader's table.", (30, 45, 65, 80), [30, 65]
-)
+_RATES = optional("host_rates", ListOf(Whole(1)), "Bandwidths of system memory, in GB/s, to compare with.", (30, 45, 65, 80), [30, 65])
 _CACHE = optional("cache", ListOf(Choice(CACHE_TYPES), length=2, repeats=True), "Types of K and V.", ("f16", "f16"), ["f16", "f16"])
 _PARTS: Field[dict[str, Part]] = required("parts", TableOf(_PART, KEY, what="parts of the claim"), "The claim, part by part.")
 _FACTS: Field[dict[str, WrittenFact]] = required(
