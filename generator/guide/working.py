@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from types import MappingProxyType
 
 from generator.facts import Facts
 from generator.guide.ledger import Book
@@ -14,6 +15,9 @@ from generator.quantity import Quantity, largest, total
 
 WORTH_NAMING = 25
 """A part of a buffer is named on a page where it is at least one in so many of it."""
+
+UNNAMED = MappingProxyType({"gaps": "gaps between tensors", "none": "a tensor that the graph gives no name"})
+"""Parts of a buffer that have no name in the graph, as a page says them."""
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -58,6 +62,8 @@ def working_rows(plan: Plan, card: int = 0) -> list[dict[str, str]]:
 
 def _words(name: str) -> str:
     """Give a part's name as a page says it."""
+    if name in UNNAMED:
+        return UNNAMED[name]
     copied = name.removeprefix(COPY_OF)
     return f"`{name}`" if copied == name else f"a copy of `{copied}` on its way to be used"
 
