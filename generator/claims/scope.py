@@ -6,9 +6,11 @@ reader and nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from generator.memory.builds import Build
+from generator.memory.builds import Build, Builds
+from generator.memory.flags import all_flags
 from generator.specs import Applies
 
 
@@ -41,9 +43,9 @@ def outside(applies: Applies, here: Situation) -> tuple[str, ...]:
     ):
         if wanted and own not in wanted:
             found.append(name)
-    if not _covers(applies, here.build):
+    if Build.named(here.build) not in Builds(applies.from_build or None, applies.before_build or None):
         found.append("builds")
-    if applies.flags and not here.flags & set(applies.flags):
+    if applies.flags and not _spellings(applies.flags) & here.flags:
         found.append("flags")
     if not all(map(here.meets, applies.techniques)):
         found.append("techniques")
@@ -59,9 +61,7 @@ def nearness(applies: Applies, here: Situation) -> int:
     return 1 if here.architecture in applies.architectures else 0
 
 
-def _covers(applies: Applies, build: str) -> bool:
-    """Tell whether a build is in the range of a scope; its end is the first build that is out of it."""
-    here = Build.named(build)
-    if applies.from_build and here < Build.named(applies.from_build):
-        return False
-    return not applies.before_build or here < Build.named(applies.before_build)
+def _spellings(flags: Iterable[str]) -> frozenset[str]:
+    """Give flags under all their names; one that the engine does not have yet under its own."""
+    groups = [group for flag in all_flags() for group in (flag.names, flag.negated)]
+    return frozenset(flags).union(*(group for group in groups if not set(group).isdisjoint(flags)))
