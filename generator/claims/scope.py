@@ -6,8 +6,8 @@ reader and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from generator.memory.builds import Build, Builds
 from generator.memory.flags import all_flags
@@ -45,7 +45,7 @@ def outside(applies: Applies, here: Situation) -> tuple[str, ...]:
             found.append(name)
     if Build.named(here.build) not in Builds(applies.from_build or None, applies.before_build or None):
         found.append("builds")
-    if applies.flags and not _spellings(applies.flags) & here.flags:
+    if applies.flags and all(here.flags.isdisjoint(_spellings(flag)) for flag in applies.flags):
         found.append("flags")
     if not all(map(here.meets, applies.techniques)):
         found.append("techniques")
@@ -61,7 +61,8 @@ def nearness(applies: Applies, here: Situation) -> int:
     return 1 if here.architecture in applies.architectures else 0
 
 
-def _spellings(flags: Iterable[str]) -> frozenset[str]:
-    """Give flags under all their names; one that the engine does not have yet under its own."""
-    groups = [group for flag in all_flags() for group in (flag.names, flag.negated)]
-    return frozenset(flags).union(*(group for group in groups if not set(group).isdisjoint(flags)))
+@cache
+def _spellings(flag: str) -> frozenset[str]:
+    """Give a flag under all its names; one that the engine does not have yet under its own."""
+    groups = (group for each in all_flags() for group in (each.names, each.negated) if flag in group)
+    return frozenset({flag}.union(*groups))
