@@ -7,8 +7,10 @@ reader and nothing else.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
-from generator.memory.builds import Build
+from generator.memory.builds import Build, Builds
+from generator.memory.flags import all_flags
 from generator.specs import Applies
 
 
@@ -41,9 +43,9 @@ def outside(applies: Applies, here: Situation) -> tuple[str, ...]:
     ):
         if wanted and own not in wanted:
             found.append(name)
-    if not _covers(applies, here.build):
+    if Build.named(here.build) not in Builds(applies.from_build or None, applies.before_build or None):
         found.append("builds")
-    if applies.flags and not here.flags & set(applies.flags):
+    if applies.flags and all(here.flags.isdisjoint(_spellings(flag)) for flag in applies.flags):
         found.append("flags")
     if not all(map(here.meets, applies.techniques)):
         found.append("techniques")
@@ -59,9 +61,8 @@ def nearness(applies: Applies, here: Situation) -> int:
     return 1 if here.architecture in applies.architectures else 0
 
 
-def _covers(applies: Applies, build: str) -> bool:
-    """Tell whether a build is in the range of a scope; its end is the first build that is out of it."""
-    here = Build.named(build)
-    if applies.from_build and here < Build.named(applies.from_build):
-        return False
-    return not applies.before_build or here < Build.named(applies.before_build)
+@cache
+def _spellings(flag: str) -> frozenset[str]:
+    """Give a flag under all its names; one that the engine does not have yet under its own."""
+    groups = (group for each in all_flags() for group in (each.names, each.negated) if flag in group)
+    return frozenset({flag}.union(*groups))

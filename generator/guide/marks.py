@@ -151,8 +151,8 @@ class Marks:
         said = self.claim(key, text, f"{key} == {json.dumps(fact.value)}")
         return said.replace(f"{text}, checked", "checked")
 
-    def state(self, issue: Issue) -> str:
-        """Say what state a thread is in, as a claim: open, closed and why, merged, moved and to where, or gone."""
+    def state(self, issue: Issue, *, of_kind: bool = True) -> str:
+        """Say what state a thread is in, as a claim: open, closed and why, merged, moved and to where, or gone; first its kind."""
         fact = self.facts[f"{issue.prefix}.state"]
         found = str(self._optional(f"{issue.prefix}.kind") or issue.kind)
         kind = {"issue": "", "pull_request": "pull request, ", "discussion": "discussion, "}.get(found, "")
@@ -165,9 +165,13 @@ class Marks:
             "cards": issue.applies.cards,
             "compute_capabilities": issue.applies.compute_capabilities,
             "techniques": issue.applies.techniques,
+            "flags": issue.applies.flags,
+            "from_build": (issue.applies.from_build,) if issue.applies.from_build else (),
+            "before_build": (issue.applies.before_build,) if issue.applies.before_build else (),
             "confirmed_builds": issue.applies.confirmed_builds,
         }
-        return self.claim(f"{issue.prefix}.state", kind + word, predicate, scope)
+        said = self.claim(f"{issue.prefix}.state", kind + word, predicate, scope)
+        return said if of_kind else said.replace(kind + word, word, 1)
 
     def _state_words(self, issue: Issue, state: str) -> str:
         reason = self._optional(f"{issue.prefix}.reason")
@@ -242,7 +246,7 @@ class Marks:
         if content in self.names:
             return self.names[content]
         if content == "state" and isinstance(spec, Issue):
-            return self.state(spec)
+            return self.state(spec, of_kind=False)
         if content == "checked":
             return self.checked(f"{prefix}.state")
         key, *how = content.split("|")

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 
 from generator.claims.scope import Situation, nearness, outside
 from generator.guide.marks import Marks, escaped
-from generator.specs import SEVERITIES, TOPICS, Issue, Recipe
+from generator.specs import OUTCOMES, SEVERITIES, TOPICS, Issue, Recipe
 
 ICONS = {"red": "🔴", "amber": "🟠", "note": "⚪"}
 
-PLACES = ("first", "install", "memory", "two_cards", "auto_fit", "prefill", "draft_head", "vision", "host", "troubleshooting")
-"""Sections that tell threads; `first` is the one of the first screen."""
-
-OF_CARDS = frozenset({"cards", "compute_capabilities"})
-"""Parts of a scope that a recipe cannot overrule by listing a thread."""
+PLACES = ("first", "install", "memory", "two_cards", "auto_fit", "prefill", "draft_head", "vision", "host", "troubleshooting", "near")
+"""Places that tell threads; `first` is on the first screen, and `near` names those that miss a reader by how the model is run."""
 
 LEADS = {
     "established": "Established.",
@@ -48,44 +45,69 @@ class Threads:
             row["symptom"] = self.marks.quoted(issue.symptom) if titled else escaped(issue.symptom)
             row["text"] = self._told(issue)
             places[self._place(issue)].append(row)
+        for issue in self.near():
+            row = {"link": self.marks.issue_link(issue), "state": self.marks.state(issue), "headline": self._section(issue, "headline")}
+            places["near"].append(row)
         return places
+
+    def near(self) -> list[Issue]:
+        """Give the open threads of the gravest kind that are about the reader's architecture and backend, and another way to run it."""
+        return [
+            issue
+            for ref, issue in self.issues.items()
+            if issue.severity == "red" and is_open(issue, self.marks) and self.here.architecture in issue.applies.architectures
+            if ref not in self.recipe.issues and outside(issue.applies, self.here) == ("techniques",)
+            if not {"draft_head", "vision"}.intersection(issue.applies.techniques)
+        ]
 
     def gathered(self) -> list[Issue]:
         """Give the threads that the recipe lists, in its order, and after them the rest that apply, by what they cost the reader.
 
-        That is: severity, open before closed, the reader's own card or architecture before others, topic, and number.
+        That is: severity, open before closed, the reader's own card or architecture before others, topic, and number. One that another
+        thread of the page tells of is left to it.
         """
         rank = {ref: place for place, ref in enumerate(self.recipe.issues)}
-        found = [(ref, issue) for ref, issue in self.issues.items() if ref in rank or not outside(issue.applies, self.here)]
-        order = {ref: (rank.get(ref, len(rank)), *self._cost(issue)) for ref, issue in found}
-        return [issue for ref, issue in sorted(found, key=lambda each: order[each[0]])]
+        found = {ref: issue for ref, issue in self.issues.items() if ref in rank or not outside(issue.applies, self.here)}
+        numbers = {issue.number for issue in found.values()}
+        alone = [issue for ref, issue in found.items() if ref in rank or numbers.isdisjoint(issue.told_in)]
+        return sorted(alone, key=lambda issue: (rank.get(issue.ref, len(rank)), *self._cost(issue)))
 
     def _cost(self, issue: Issue) -> tuple[int, ...]:
         near = nearness(issue.applies, self.here)
-        closed = not is_open(issue, self.marks)
-        return (SEVERITIES.index(issue.severity), closed, -near, TOPICS.index(issue.topic), issue.number)
+        return (SEVERITIES.index(issue.severity), not is_open(issue, self.marks), -near, TOPICS.index(issue.topic), issue.number)
 
     def _place(self, issue: Issue) -> str:
         """Give the section that tells a thread: by its topic, and for some by what it is about, among those that the page has."""
-        about = issue.applies.techniques
-        for word in ("draft_head", "vision", "two_cards"):
-            if (word in about or issue.topic == word) and self.here.meets(word):
-                return word
-        if issue.topic == "build":
+        about = {issue.topic, *issue.applies.techniques}
+        if issue.topic == "draft_head" and self.here.meets("draft_head"):
+            return "draft_head"
+        if "build" in about:
             return "install"
         if "auto_fit" in about:
             return "auto_fit"
+        for word in ("draft_head", "vision", "two_cards"):
+            if word in about and self.here.meets(word):
+                return word
         if "prompt_cache" in about:
             return "host"
-        if issue.topic == "memory":
+        if "memory" in about:
             return "memory"
-        return "prefill" if issue.topic == "speed" and "expert_offload" in about else "troubleshooting"
+        offloads = {"expert_offload": "prefill", "layer_offload": "auto_fit"}
+        return next((place for word, place in offloads.items() if {"speed", word} <= about), "troubleshooting")
 
     def _section(self, issue: Issue, name: str) -> str:
         """Give a section of a thread, in the recipe's own words where it has some; empty where nothing is told."""
         own = self.recipe.threads.get(issue.ref, {}).get(name)
-        prose = own or issue.section(name, self.here.meets)
+        prose = own or issue.section(name, lambda condition: self._meets(issue, condition))
         return self.marks.prose(prose, issue, issue.prefix) if prose else ""
+
+    def _meets(self, issue: Issue, condition: str) -> bool:
+        """Tell whether a condition holds for this reader, or for what has become of a thread."""
+        word = condition.removeprefix("not ")
+        if word not in OUTCOMES:
+            return self.here.meets(condition)
+        fact = self.marks.facts[f"{issue.prefix}.state"]
+        return (word == ("gone" if fact.status == "gone" else fact.value)) is (word == condition)
 
     def _told(self, issue: Issue) -> str:
         """Give a thread's sections as Markdown: what is reported, established and not, and what to do."""
@@ -111,7 +133,7 @@ def is_open(issue: Issue, marks: Marks) -> bool:
 def misplaced(recipe: Recipe, issues: Mapping[str, Issue], here: Situation) -> Iterable[tuple[str, str, str]]:
     """Give the recipe's references to threads of other cards, or of none: their place in the file, what is wrong, and the remedy.
 
-    An author may list a thread of another architecture or backend, to say how far it reaches.
+    An author may list a thread of another architecture, backend or generation of cards, to say how far it reaches.
     """
     for place, ref in [
         *((f"issues[{index}]", ref) for index, ref in enumerate(recipe.issues)),
@@ -119,6 +141,5 @@ def misplaced(recipe: Recipe, issues: Mapping[str, Issue], here: Situation) -> I
     ]:
         if ref not in issues:
             yield place, f"there is no thread '{ref}' in the catalogue", "write its file, or take it out"
-        elif parts := OF_CARDS.intersection(outside(issues[ref].applies, here)):
-            words = ", ".join(part.replace("_", " ") for part in sorted(parts))
-            yield place, f"{ref} is about other {words} than this recipe's", "take it out, or widen `applies` in its file"
+        elif "cards" in outside(issues[ref].applies, here):
+            yield place, f"{ref} is about other cards than this recipe's", "take it out, or widen `applies` in its file"

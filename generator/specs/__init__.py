@@ -8,7 +8,7 @@ from generator.specs.card import BACKENDS, VENDORS, Card, load_card
 from generator.specs.check import Check, load_check
 from generator.specs.common import Prose, Quote, Spec
 from generator.specs.engine import Backend, Citation, Cuda, CudaFloor, CudaStep, Engine, Flag, ReadElsewhere, Support, load_engine
-from generator.specs.issue import SECTIONS, SEVERITIES, STATES, TOPICS, WORDS, Applies, Issue, Variant, load_issue, tracker_name
+from generator.specs.issue import OUTCOMES, SECTIONS, SEVERITIES, STATES, TOPICS, WORDS, Applies, Issue, Variant, load_issue, tracker_name
 from generator.specs.model import Model, Projector, Quant, load_model
 from generator.specs.recipe import PAGE_SECTIONS, Budget, Draft, Fallback, Ladder, Machine, MemoryKind, Recipe, Section, load_recipe
 from generator.specs.schema import SPEC_TYPES, schema, schema_text
@@ -18,6 +18,7 @@ __all__ = [
     "BACKENDS",
     "CACHE_TYPES",
     "LOAD_MODES",
+    "OUTCOMES",
     "PAGE_SECTIONS",
     "SECTIONS",
     "SETTINGS",

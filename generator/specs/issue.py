@@ -39,6 +39,9 @@ KINDS = {"issue": "issues", "pull_request": "pull", "discussion": "discussions"}
 SEVERITIES = ("red", "amber", "note")
 TOPICS = ("crash", "wrong_output", "memory", "speed", "build", "draft_head", "history")
 STATES = ("open", "closed", "merged")
+OUTCOMES = (*STATES, "gone")
+"""What has become of a thread, as variants of a section name it: its state, or that the tracker has it no more."""
+
 WORDS = (
     *("moe", "dense", "hybrid", "sliding_window", "latent_attention", "draft_head", "vision"),
     *("whole", "expert_offload", "layer_offload", "does_not_fit", "two_cards", "unified_memory"),
@@ -52,6 +55,9 @@ projector in the repository. Of the run: where weights are, how many cards, and 
 cache types; a context above 65,536 tokens; a fallback that the page offers; an offload that the engine would choose by itself; a prompt
 cache; a file that is mapped.
 """
+
+CONDITIONS = (*WORDS, *BACKENDS, *OUTCOMES)
+"""What a variant of a section may ask for, as it stands or after `not`."""
 
 SECTIONS = ("headline", "report", "established", "not established", "not covered", "advice", "if closed", "would change our mind")
 
@@ -89,7 +95,8 @@ class Issue(Spec):
     """A thread. Facts have the keys `issue.<tracker>.<number>.<name>`; `title` and `state` are always among them.
 
     `symptom` is what a reader sees when it happens, in a few plain words; the thread's title where the file gives none.
-    `sections` are variants of prose by name, in the order of the file; `headline` is always among them.
+    `sections` are variants of prose by name, in the order of the file; `headline` is always among them. `told_in` are numbers of the
+    threads that tell of this one: a page that has one of them has no section for this.
     """
 
     tracker: str
@@ -99,6 +106,7 @@ class Issue(Spec):
     topic: str
     symptom: str
     applies: Applies
+    told_in: tuple[int, ...]
     sections: Mapping[str, tuple[Variant, ...]]
 
     @property
@@ -227,6 +235,9 @@ _SEVERITY = required(
 _TOPIC = required("topic", Choice(TOPICS), "What it is about, for ordering.", "crash")
 _SYMPTOM = optional("symptom", Text(longest=120), "What a reader sees when it happens, for a heading; the title by default.", "")
 _APPLIES = optional("applies", _APPLIES_RECORD, "What the thread is about; a key left out means any.", Applies())
+_TOLD_IN = optional(
+    "told_in", ListOf(Whole(1)), "Numbers of threads that tell of this one; beside one of them it has no section of its own.", (), [26609]
+)
 _FACTS = required("facts", _Facts(), "What was read in the thread. `title` and `state` are required; `source` is the thread itself.")
 
 
@@ -246,7 +257,7 @@ class _FrontMatter:
 
 FRONT_MATTER: Record[_FrontMatter] = Record(
     "Front matter of recipes/issues/<tracker>/<number>.md.",
-    [_TRACKER, _NUMBER, _KIND, _SEVERITY, _TOPIC, _SYMPTOM, _APPLIES, SOURCE, CHECKED, _FACTS, QUOTES, NOTES],
+    [_TRACKER, _NUMBER, _KIND, _SEVERITY, _TOPIC, _SYMPTOM, _APPLIES, _TOLD_IN, SOURCE, CHECKED, _FACTS, QUOTES, NOTES],
     _FrontMatter,
     check=_check,
 )
@@ -288,6 +299,7 @@ def _issue(values: Values, at: Place, sections: dict[str, tuple[Variant, ...]]) 
         topic=values[_TOPIC],
         symptom=values[_SYMPTOM] or str(has.facts[f"{prefix}.title"].value),
         applies=values[_APPLIES],
+        told_in=values[_TOLD_IN],
         sections=sections,
     )
 
@@ -335,8 +347,8 @@ def _close(sections: dict[str, tuple[Variant, ...]], heading: str, start: int, r
         report.fault(start, name, "the section stands twice", "put the two together")
     elif any(not variant.when for variant in told):
         report.fault(start, name, "the variant stands after the one for every reader, so nobody is told it", "put it before")
-    elif unknown := [word for word in when if word.removeprefix("not ") not in (*WORDS, *BACKENDS)]:
-        report.fault(start, name, f"'{unknown[0]}' is no condition", hint(unknown[0], (*WORDS, *BACKENDS)))
+    elif unknown := [word for word in when if word.removeprefix("not ") not in CONDITIONS]:
+        report.fault(start, name, f"'{unknown[0]}' is no condition", hint(unknown[0].removeprefix("not "), CONDITIONS))
     elif not filled:
         report.fault(start, name, "the section is empty", "write it, or delete its heading")
     else:

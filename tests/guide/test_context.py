@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from generator.errors import InputError
-from generator.facts import Facts
 from generator.guide.context import Sources, command, model_path, values_of
 from generator.guide.marks import Marks
 from generator.guide.numbers import Subject
@@ -104,34 +103,6 @@ def test_what_the_vendor_publishes_is_a_row_and_what_it_does_not_is_a_claim(sour
         "The vendor publishes no memory speed",
         "The vendor publishes no memory bandwidth",
     ]
-
-
-def test_threads_are_told_in_the_section_they_belong_to_and_the_costliest_first(sources: Sources, subject: Subject, marks: Marks) -> None:
-    places = values(sources, subject, marks)["issues_at"]
-    numbers = {place: [row["number"] for row in rows] for place, rows in places.items()}
-    assert numbers["first"] == ["26609"]
-    told = [number for place, each in numbers.items() if place != "first" for number in each]
-    assert sorted(told) == sorted(ref.partition("#")[2] for ref in sources.recipe.issues)
-    order = [ref.partition("#")[2] for ref in sources.recipe.issues]
-    for each in numbers.values():
-        assert each == sorted(each, key=order.index)
-
-
-def closed(sources: Sources, ref: str) -> Facts:
-    state = sources.facts[f"{sources.issues[ref].prefix}.state"]
-    return sources.facts.merged([replace(state, value="closed")])
-
-
-def test_what_closing_means_is_told_of_a_closed_thread_only(sources: Sources, subject: Subject, marks: Marks) -> None:
-    def told(marks: Marks) -> str:
-        rows = values(replace(sources, facts=marks.facts), subject, marks)["issues_at"]["troubleshooting"]
-        return str(next(row["text"] for row in rows if row["number"] == "26609"))
-
-    assert "Closing is not fixing" not in told(marks)
-    facts = closed(sources, "llama.cpp#26609")
-    after = told(Marks(marks.book, facts, marks.engine, marks.issues, marks.names, marks.quotable))
-    assert "Closing is not fixing" in after
-    assert "closed, checked [2026-09-22]" in after
 
 
 def test_an_architecture_the_engine_has_no_entry_for_is_told_with_the_file(sources: Sources, subject: Subject, marks: Marks) -> None:

@@ -242,3 +242,22 @@ def test_problems_of_front_matter_and_body_are_told_together(problems: Problems)
 def test_a_problem_names_the_line_in_the_file_below_front_matter(problems: Problems) -> None:
     (problem,) = problems("issue", "number: 7", "number: seven")[-1:]
     assert (problem.line, problem.path) == (3, "number")
+
+
+@pytest.mark.parametrize(
+    ("heading", "message"),
+    [
+        ("## advice when experts\n\nText.\n\n## Not established", "'experts' is no condition"),
+        ("## advice\n\nAny.\n\n## advice when moe\n\nSome.\n\n## Not established", "so nobody is told it"),
+        ("## advice when moe\n\nOne.\n\n## advice when moe\n\nTwo.\n\n## Not established", "stands twice"),
+        ("## advice when not\n\nOne.\n\n## Not established", "'not' is no condition"),
+    ],
+)
+def test_a_variant_that_no_reader_can_get_is_refused(problems: Problems, heading: str, message: str) -> None:
+    found = problems("issue", "## Not established", heading)
+    assert any(message in each.message for each in found), found
+
+
+def test_a_headline_for_some_readers_only_is_refused(problems: Problems) -> None:
+    (problem,) = problems("issue", "## headline", "## headline when moe")
+    assert "the section 'headline' is missing" in problem.message

@@ -197,7 +197,34 @@ def test_facts_and_quotes_of_an_issue_come_from_its_thread(sample: Sample) -> No
 def test_sections_of_an_issue_keep_their_lines_and_fences(sample: Sample) -> None:
     issue = sample("issue")
     assert list(issue.sections) == ["headline", "report", "not established"]
-    assert (issue.headline.text, issue.headline.line) == ("It dies with {comments} comments", 24)
-    assert issue.sections["report"].text == "First.\n\n```\n## not a heading\n```"
-    assert issue.sections["report"].line == 28
-    assert issue.sections["not established"].text == "Much."
+    told = {name: (variant.prose.text, variant.prose.line, variant.when) for name, (variant,) in issue.sections.items()}
+    assert told == {
+        "headline": ("It dies with {comments} comments", 24, ()),
+        "report": ("First.\n\n```\n## not a heading\n```", 28, ()),
+        "not established": ("Much.", 36, ()),
+    }
+
+
+def test_a_section_has_variants_and_the_first_whose_conditions_hold_is_told(changed: Changed) -> None:
+    more = "## advice when expert_offload,  not cuda\n\nBoth.\n\n## advice when merged\n\nIn.\n\n## advice\n\nAny.\n\n## Not established"
+    issue = changed("issue", "## Not established", more)
+    assert [variant.when for variant in issue.sections["advice"]] == [("expert_offload", "not cuda"), ("merged",), ()]
+    for holding, text in {("expert_offload", "not cuda", "merged"): "Both.", ("expert_offload", "merged"): "In.", (): "Any."}.items():
+        assert issue.section("advice", holding.__contains__).text == text
+    assert issue.section("established", lambda _: True) is None
+
+
+def test_the_scope_of_an_issue_has_builds_flags_and_what_a_reader_must_not_have(changed: Changed) -> None:
+    issue = changed(
+        "issue",
+        "builds: {confirmed: [b90, b91]}",
+        "builds: {from: b80, before: v0.5.0}\n  flags: [-ts, --tensor-split]",
+        "[expert_offload, flash_attention_on]",
+        "[not draft_head]",
+        "facts:\n",
+        "told_in: [8, 9]\nfacts:\n",
+    )
+    assert (issue.applies.from_build, issue.applies.before_build, issue.applies.confirmed_builds) == ("b80", "v0.5.0", ())
+    assert issue.applies.flags == ("-ts", "--tensor-split")
+    assert issue.applies.techniques == ("not draft_head",)
+    assert issue.told_in == (8, 9)
