@@ -128,7 +128,7 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "newest_check": lambda: day_of(marks, -1),
         "sections": PAGE_SECTIONS,
     }
-    values["ollama"] = ollama_values(book, subject, sources.model.quant(sources.recipe.quant).file)
+    values["ollama"] = ollama_values(book, subject)
     values["ollama_older"] = is_older(sources.facts, str(floor["build"]))
     values["flags"] = _flags(sources, marks, values)
     values["caps"] = _caps(sources, subject, marks)

@@ -5,7 +5,6 @@ It starts llama.cpp's own llama-server, so a cache there is the cache that llama
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -23,8 +22,6 @@ TYPES = frozenset({"f16", "q8_0", "q4_0"})
 
 PARAMETERS = {"temp": "temperature", "top_p": "top_p", "top_k": "top_k", "min_p": "min_p", "repeat_penalty": "repeat_penalty"}
 """Sampling settings of a recipe by the names that a Modelfile has for them (docs/modelfile.mdx)."""
-
-_SHARD = re.compile(r"^(?P<stem>.*)-00001-of-(?P<count>\d{5})\.gguf$")
 
 
 def ollama_facts(catalog: Catalog) -> Facts:
@@ -55,7 +52,7 @@ def write_ollama(book: Book, subject: Subject) -> None:
         book.add("ollama.own_context_difference", _apart(book["ollama.own_context"], book[own]))
 
 
-def ollama_values(book: Book, subject: Subject, file: str) -> dict[str, object]:
+def ollama_values(book: Book, subject: Subject) -> dict[str, object]:
     """Give what the section on Ollama decides by: what is known of the model there, how its cache compares, and what a Modelfile says."""
     facts = subject.facts
     if "ollama.version" not in facts:
@@ -77,22 +74,12 @@ def ollama_values(book: Book, subject: Subject, file: str) -> dict[str, object]:
         "cache_type": pair[0] if pair[0] == pair[1] and pair[0] in TYPES else "",
         "sampling": [(PARAMETERS[name], value) for name, value in subject.recipe.settings.items() if name in PARAMETERS],
         "num_gpu": layers if subject.offload is Offload.LAYERS else None,
-        "files": files_of(file),
     }
 
 
 def is_older(facts: Facts, floor: str) -> bool:
     """Tell whether the llama.cpp that Ollama comes with is older than a build; not where no build is known."""
     return bool(floor) and "ollama.llama_cpp" in facts and Build.named(str(facts["ollama.llama_cpp"].value)) < Build.named(floor)
-
-
-def files_of(file: str) -> list[str]:
-    """Give the files of a set by the name of its first, or the one file."""
-    shards = _SHARD.fullmatch(file)
-    if shards is None:
-        return [file]
-    count = int(shards["count"])
-    return [f"{shards['stem']}-{index:05}-of-{count:05}.gguf" for index in range(1, count + 1)]
 
 
 def _context(book: Book, subject: Subject) -> Quantity:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from generator.memory.builds import Build, Builds
 from generator.memory.model import Model, Tensor
 
-CUDA, VULKAN, RPC = "cuda", "vulkan", "rpc"
+CUDA, ROCM, VULKAN, SYCL, METAL, RPC = "cuda", "rocm", "vulkan", "sycl", "metal", "rpc"
 
 RECORDED_UNDER_VULKAN = Builds(since="v0.4.0", until="v0.5.0")
 """Builds whose recorded figures come from a Vulkan device; a plan of one that names no backend is of that device."""
@@ -94,6 +94,20 @@ def attends(backend: str, key: int, value: int, group: int, types: tuple[str, st
         return value == key
     wanted, groups = GROUPED_HEADS.get(key, (0, 1))
     return value == wanted and group >= 2 and group % groups == 0
+
+
+def reads(backend: str, types: tuple[str, str], build: str | None = None, *, every: bool = False) -> bool:
+    """Tell whether a backend's flash attention reads K and V of these types; `every` is a build with GGML_CUDA_FA_ALL_QUANTS.
+
+    ROCm compiles the sources of CUDA. Source for the others: ggml/src/ggml-metal/ggml-metal-device.m, ggml/src/ggml-sycl/fattn.cpp.
+    """
+    if backend in {CUDA, ROCM}:
+        return reads_on_cuda(types, None if every else build)
+    if backend == METAL:
+        return types[0] == types[1] and types[0] in ATTENDED_BY_CUDA
+    if backend == SYCL:
+        return ATTENDED_BY_CUDA.issuperset(types)
+    return attends(backend, 128, 128, 1, types, build)
 
 
 def reads_on_cuda(types: tuple[str, str], build: str | None = None) -> bool:

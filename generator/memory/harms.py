@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from generator.errors import RefusedSettings
 from generator.memory.architectures import layers_of
-from generator.memory.backends import CUDA, attends, reads_on_cuda
+from generator.memory.backends import CUDA, METAL, ROCM, SYCL, VULKAN, attends, reads
 from generator.memory.context import context_of
 from generator.memory.flash import INCAPABLE, heads_of, leaves_a_choice, settled
 from generator.memory.model import Model
@@ -18,14 +18,6 @@ from generator.memory.overrides import DENSE, EXPERTS, buffer_type_of
 from generator.memory.refusals import refuse, refuse_cache, refuse_outputs
 from generator.memory.settings import Settings
 from generator.memory.windows import windowed_blocks
-
-ROCM, METAL = "rocm", "metal"
-
-ONE_TYPE_ON_METAL = frozenset({"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1"})
-"""Cache types that Metal's flash attention reads, K and V in one of them (ggml/src/ggml-metal/ggml-metal-device.m)."""
-
-READ_BY_SYCL = ONE_TYPE_ON_METAL
-"""Cache types that SYCL's flash attention reads, in any pair (ggml/src/ggml-sycl/fattn.cpp)."""
 
 ALL_TYPES = "GGML_CUDA_FA_ALL_QUANTS"
 """CMake option with which CUDA and ROCm builds have flash attention for every pair of cache types."""
@@ -61,7 +53,7 @@ def _attention(model: Model, settings: Settings, run: Run) -> None:
     if settings.drafts_with_own_head:
         pairs.append((settings.type_k_draft, settings.type_v_draft, "-ctvd"))
     for type_k, type_v, flag in pairs:
-        if _reads((type_k, type_v), run):
+        if reads(run.backend, (type_k, type_v), run.build, every=ALL_TYPES in run.options):
             continue
         option = f", or build with -D{ALL_TYPES}=ON and say so under `build_options`" if run.backend in {CUDA, ROCM} else ""
         raise RefusedSettings(
@@ -87,21 +79,10 @@ def _attention(model: Model, settings: Settings, run: Run) -> None:
 _SOURCES = {
     CUDA: "ggml/src/ggml-cuda/fattn.cu",
     ROCM: "ggml/src/ggml-cuda/fattn.cu",
-    "vulkan": "ggml/src/ggml-vulkan/ggml-vulkan.cpp",
-    "sycl": "ggml/src/ggml-sycl/fattn.cpp",
+    VULKAN: "ggml/src/ggml-vulkan/ggml-vulkan.cpp",
+    SYCL: "ggml/src/ggml-sycl/fattn.cpp",
     METAL: "ggml/src/ggml-metal/ggml-metal-device.m",
 }
-
-
-def _reads(types: tuple[str, str], run: Run) -> bool:
-    """Tell whether a build for a backend has flash attention for a pair of cache types."""
-    if run.backend in {CUDA, ROCM}:
-        return reads_on_cuda(types, None if ALL_TYPES in run.options else run.build)
-    if run.backend == METAL:
-        return types[0] == types[1] and types[0] in ONE_TYPE_ON_METAL
-    if run.backend == "sycl":
-        return READ_BY_SYCL.issuperset(types)
-    return attends(run.backend, 128, 128, 1, types, run.build)
 
 
 def _forced_off(model: Model, settings: Settings, _: Run) -> None:

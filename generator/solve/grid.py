@@ -11,7 +11,7 @@ from typing import NamedTuple
 from generator.errors import RefusedSettings
 from generator.gguf.types import block
 from generator.memory.architectures import layers_of
-from generator.memory.backends import CUDA
+from generator.memory.backends import reads
 from generator.memory.flash import is_on, settled
 from generator.memory.ladder import Caches
 from generator.memory.model import Model
@@ -104,9 +104,7 @@ def _takes(model: Model, settings: Settings, pair: Caches, backend: str, build: 
         return False
     if settings.flash_attn == "off":
         return pair[1] in FLOATS
-    if backend == CUDA and pair[0] != pair[1]:
-        return False  # but for builds with GGML_CUDA_FA_ALL_QUANTS (ggml/src/ggml-cuda/fattn.cu)
-    return _attends(model, settings, pair, backend, build)
+    return reads(backend, pair, build) and _attends(model, settings, pair, backend, build)
 
 
 def _attends(model: Model, settings: Settings, pair: Caches, backend: str, build: str | None) -> bool:

@@ -105,22 +105,3 @@ def test_what_the_vendor_publishes_is_a_row_and_what_it_does_not_is_a_claim(sour
     ]
 
 
-def test_an_architecture_the_engine_has_no_entry_for_is_told_with_the_file(sources: Sources, subject: Subject, marks: Marks) -> None:
-    other = replace(sources, model=replace(sources.model, architecture="mamba9"))
-    with pytest.raises(InputError, match="has no entry for architecture 'mamba9'") as caught:
-        values(other, subject, marks)
-    assert caught.value.where == "recipes/engines/llama.cpp/b10666.yml"
-
-
-def test_a_card_gets_the_toolkit_that_the_engines_build_files_name_for_it(sources: Sources, subject: Subject, marks: Marks) -> None:
-    cuda = values(sources, subject, marks)["cuda"]
-    assert (cuda["toolkit"], cuda["architecture"], cuda["slot"]) == ("12.8", "120a-real", "cuda_12_0")
-    assert cuda["rows"][0]["toolkit"] == "before `13`"
-
-
-@pytest.mark.parametrize("capability", ["", "99.9"])
-def test_a_card_the_engines_build_files_do_not_name_gets_no_toolkit(
-    sources: Sources, subject: Subject, marks: Marks, capability: str
-) -> None:
-    card = replace(sources.card, compute_capability=capability)
-    assert values(replace(sources, card=card), subject, marks)["cuda"] is None

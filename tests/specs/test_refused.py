@@ -112,6 +112,9 @@ ENGINE = [
     ("path: ggml/CMakeLists.txt", "path: ../ggml/CMakeLists.txt", "citations.list.path", "is no path", "must match"),
     ("path: ggml/CMakeLists.txt", "path: ggml/../../x", "citations.list.path", "is no path", "must match"),
     ('toolkit: "12.8"', "toolkit: 12.8", "cuda.floors[0].toolkit", "this is a number", "put it in quotes"),
+    ("cache_types: [f16, q8_0]", "cache_types: [f16, q9_0]", "backends.cuda.cache_types[1]", "'q9_0' is none of its words", "did you mean"),
+    ("  cuda:\n    instructions", "  cuba:\n    instructions", "backends.cuba", "'cuba' cannot be a key here", "must match"),
+    ("    op_offload: fit_margin", "    op_offload: fit", "backends.cuda.op_offload", "there is no citation 'fit'", "fit_margin"),
     ("value: b1,", "value: 1,", "architectures.llama.floor", "the name of a build is expected", "such as b7990"),
 ]
 

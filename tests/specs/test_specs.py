@@ -97,6 +97,24 @@ def test_an_engine_says_which_toolkit_a_card_needs(sample: Sample) -> None:
     assert cuda.fallback_list == (CudaStep("", "13", ("50-virtual", "61-virtual"), "list"), CudaStep("12.8", "", ("120a-real",), "list"))
 
 
+def test_an_engine_says_what_its_backends_do_and_since_when_it_runs_an_architecture(sample: Sample) -> None:
+    engine = sample("engine")
+    cuda = engine.backend("cuda")
+    assert (cuda.cache_types, cuda.one_type, cuda.all_types) == (("f16", "q8_0"), True, "GGML_CUDA_FA_ALL_QUANTS")
+    with pytest.raises(UnknownNameError, match="no backend is called 'metal'"):
+        engine.backend("metal")
+    floor = engine.architectures["llama"].floor
+    assert floor == engine.facts["engine.floor.llama"]
+    assert (floor.value, floor.source.url, floor.checked) == ("b1", "https://github.com/ggml-org/llama.cpp/pull/1", date(2026, 1, 2))
+    assert engine.architectures["llama"].seen is None
+
+
+def test_an_engine_that_is_only_compared_with_lends_its_facts_under_its_own_name(sample: Sample) -> None:
+    facts = sample("engine").beside()
+    assert facts["llama.cpp.newest_build"].value == "b101"
+    assert "engine.newest_build" not in facts
+
+
 def test_a_model_has_quants_with_sizes_among_its_facts(sample: Sample) -> None:
     model = sample("model")
     assert isinstance(model, Model)
