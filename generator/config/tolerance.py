@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from generator.config.sharing import BY_FORMAT, EVEN, is_own_mixture
 from generator.facts import Fact
+from generator.quantity import Quantity, smallest
 
 _USUAL = re.compile(r"Q[2-6]_K(_[SML])?")
 
@@ -29,6 +30,11 @@ class Tolerance:
         """Say it in a line, for a mixture of experts or for a model without."""
         rest = f"within {self.rest.value} %"
         return f"routed experts within {self.experts.value} % of all of them, other weights {rest}" if mixture else f"weights {rest}"
+
+    def upper_end(self, weights: Quantity, experts: Quantity, all_experts: Quantity, file: Quantity) -> Quantity:
+        """Give what some weights take at the most: `experts` are the routed ones among them, `all_experts` those of the whole `file`."""
+        of_experts, of_rest = all_experts * self.experts.quantity(), (weights - experts) * self.rest.quantity()
+        return smallest([weights + of_experts + of_rest, file])
 
 
 def tolerance_of(quant: str, *, mixture: bool) -> Tolerance:
