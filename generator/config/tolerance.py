@@ -31,10 +31,20 @@ class Tolerance:
         rest = f"within {self.rest.value} %"
         return f"routed experts within {self.experts.value} % of all of them, other weights {rest}" if mixture else f"weights {rest}"
 
-    def upper_end(self, weights: Quantity, experts: Quantity, all_experts: Quantity, file: Quantity) -> Quantity:
-        """Give what some weights take at the most: `experts` are the routed ones among them, `all_experts` those of the whole `file`."""
-        of_experts, of_rest = all_experts * self.experts.quantity(), (weights - experts) * self.rest.quantity()
-        return smallest([weights + of_experts + of_rest, file])
+    def upper_end(self, weights: Quantity, file: Quantity, experts: Experts | None = None) -> Quantity:
+        """Give what some weights take at the most, within the `file`; `experts` are the routed ones among them, where there are any."""
+        if experts is None:
+            return smallest([weights + weights * self.rest.quantity(), file])
+        rest = weights - experts.among_them
+        return smallest([weights + experts.of_file * self.experts.quantity() + rest * self.rest.quantity(), file])
+
+
+@dataclass(frozen=True, slots=True)
+class Experts:
+    """Bytes of the routed experts among some weights, and of all those of the file."""
+
+    among_them: Quantity
+    of_file: Quantity
 
 
 def tolerance_of(quant: str, *, mixture: bool) -> Tolerance:

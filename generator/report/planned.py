@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from generator.catalog import Catalog
 from generator.config.estimate import Estimate
+from generator.config.tolerance import Experts
 from generator.errors import InputError, RefusedSettings
 from generator.gguf.types import F16_BYTES
 from generator.guide.working import excess_of
@@ -137,8 +138,10 @@ def _highest(report: PlanReport, estimate: Estimate) -> Quantity:
     if report.plan.gpus and report.policy is Policy.PUBLISHED:
         weights = weights + input_embedding(model)
     placed = [each.tensor for each in report.plan.placement.tensors if each.device == device and each.tensor.routed_expert]
-    here, everywhere = (model.size_of(tensors, "routed experts") for tensors in (placed, model.experts()))
-    return report.total - weights + estimate.tolerance.upper_end(weights, here, everywhere, estimate.size.quantity())
+    experts = (
+        Experts(model.size_of(placed, "routed experts there"), model.size_of(model.experts(), "all routed experts")) if placed else None
+    )
+    return report.total - weights + estimate.tolerance.upper_end(weights, estimate.size.quantity(), experts)
 
 
 def _is_whole(flags: Sequence[str], settings: Settings, program: str) -> bool:
