@@ -58,7 +58,7 @@ def tolerance_of(quant: str, *, mixture: bool) -> Tolerance:
             return _declared(8, 70, "a log of one such file prints eight bits for nearly all but the experts, two thirds above their share")
         return _declared(8, 25, "no table of such a file is known; wider than for the usual mixtures, by choice")
     if _USUAL.fullmatch(quant):
-        return _declared(3, 15, "held against the tables of such files that are known, of which none is further off")
+        return _declared(3, 15 if mixture else 8, "held against the tables of such files that are known, of which none is further off")
     return _declared(3, 30, "held against the few tables of such files that are known, of which none is further off")
 
 
