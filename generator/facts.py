@@ -93,7 +93,8 @@ class Fact:
 
     `value` is in `unit` (a name of `quantity.SHOWN`, or empty) and may be a number, text, a truth value, a list or a
     table; None where the source publishes none. `checked` is the last day the source answered and was compared. `ask` is how
-    to ask the source again, where a program can; it belongs to the spec and is not locked.
+    to ask the source again, where a program can; it belongs to the spec and is not locked. `basis` are the facts that one was made from
+    which no source states as a whole; that is not locked either.
     """
 
     key: str
@@ -107,6 +108,7 @@ class Fact:
     status: str = "ok"
     note: str = ""
     ask: Ask | None = None
+    basis: tuple[Fact, ...] = ()
 
     @property
     def known(self) -> bool:

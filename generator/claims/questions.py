@@ -123,6 +123,8 @@ def _of_model(model: Model) -> Iterator[Fact]:
         return  # the reader's own files: nobody to ask
     source = Source(model.repository_url)
     for quant in model.quants.values():
+        if quant.converted:
+            continue  # a file of the reader's own making, whatever the repository has under its name
         for name in ("size", "sha256"):
             ask = Ask.of("hub_file", repository=model.repository, file=quant.file, field=name)
             yield Fact(f"file.{quant.name.lower()}.{name}", None, "B" if name == "size" else "", source=source, ask=ask)

@@ -98,7 +98,9 @@ def write_locks(night: Night, state: State) -> list[Path]:
 
 
 def _subject(path: Path) -> str:
-    return f"{path.parent.name}/{path.name.removesuffix('.lock.json')}"
+    """Give what a new lock is of: a model by its name, anything else by its folder and name."""
+    name = path.name.removesuffix(".lock.json")
+    return path.parent.name if name == "model" else f"{path.parent.name}/{name}"
 
 
 def _take(night: Night, question: Question, answer: Answer, state: State) -> None:

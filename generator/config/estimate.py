@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from generator.config.geometry import Geometry
-from generator.config.parameters import Parameters, parameters_of
+from generator.config.parameters import Parameters, is_count, parameters_of
 from generator.config.shapes import Shape, shapes_of
 from generator.config.sharing import Stored, converted, shared_out
 from generator.config.tolerance import Tolerance, tolerance_of
@@ -45,7 +45,8 @@ def estimated(architecture: str, facts: Facts, quant: str, source: Source, *, wh
     geometry = Geometry(architecture, {fact.key.removeprefix("config."): fact.value for fact in config}, where)
     shapes = shapes_of(geometry)
     checked = min((fact.checked for fact in config if fact.checked), default=None)
-    common = Fact("", None, origin="reconstructed", source=source, checked=checked)
+    shape = tuple(fact for fact in config if is_count(fact.value))
+    common = Fact("", None, origin="reconstructed", source=source, checked=checked, basis=shape)
     if is_converted:
         table = converted(shapes, quant)
         written = replace(common, note="what the engine's converter writes of the published shape, tensor by tensor; without the header")
@@ -53,7 +54,7 @@ def estimated(architecture: str, facts: Facts, quant: str, source: Source, *, wh
     else:
         size = _published_size(facts, quant, where)
         table = _shared_out(shapes, quant, size, where)
-        written = replace(common, note="bytes of the file shared out over the parameters of the published shape")
+        written = replace(common, note="bytes of the file shared out over the parameters of the published shape", basis=(size, *shape))
     metadata: dict[str, object] = {"general.architecture": architecture}
     metadata |= {f"{architecture}.{name}": value for name, value in geometry.values.items() if name not in BESIDE_THE_HEADER}
     rows = [each.row for each in table]

@@ -43,7 +43,7 @@ def parameters_of(architecture: str, config: Iterable[Fact], *, where: str = "")
     """Give the counts that follow from the facts `config.*`, as `params.<kind>`. Raises what `shapes_of` raises."""
     facts = {fact.key.removeprefix("config."): fact for fact in config if fact.known}
     values = {name: fact.value for name, fact in facts.items()}
-    inputs = {name: fact.quantity() for name, fact in facts.items() if _is_count(fact.value)}
+    inputs = {name: fact.quantity() for name, fact in facts.items() if is_count(fact.value)}
     counted = _counts(Geometry(architecture, values, where))
 
     def count(kind: str) -> Quantity:
@@ -61,7 +61,7 @@ def parameters_of(architecture: str, config: Iterable[Fact], *, where: str = "")
     return Parameters(everything, active.named("params.active_experts"), **kinds)
 
 
-def _is_count(value: object) -> bool:
+def is_count(value: object) -> bool:
     """Tell whether a value is a whole number, or a list of such."""
     items = value if isinstance(value, list | tuple) else [value]
     return all(isinstance(item, int) and not isinstance(item, bool) for item in items)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from generator.config.sharing import BY_FORMAT, EVEN, is_own_mixture
 from generator.facts import Fact
+from generator.quantity import Quantity, smallest
 
 _USUAL = re.compile(r"Q[2-6]_K(_[SML])?")
 
@@ -30,6 +31,21 @@ class Tolerance:
         rest = f"within {self.rest.value} %"
         return f"routed experts within {self.experts.value} % of all of them, other weights {rest}" if mixture else f"weights {rest}"
 
+    def upper_end(self, weights: Quantity, file: Quantity, experts: Experts | None = None) -> Quantity:
+        """Give what some weights take at the most, within the `file`; `experts` are the routed ones among them, where there are any."""
+        if experts is None:
+            return smallest([weights + weights * self.rest.quantity(), file])
+        rest = weights - experts.among_them
+        return smallest([weights + experts.of_file * self.experts.quantity() + rest * self.rest.quantity(), file])
+
+
+@dataclass(frozen=True, slots=True)
+class Experts:
+    """Bytes of the routed experts among some weights, and of all those of the file."""
+
+    among_them: Quantity
+    of_file: Quantity
+
 
 def tolerance_of(quant: str, *, mixture: bool) -> Tolerance:
     """Give the tolerance of a quant's estimate, for a mixture of experts or for a model without."""
@@ -42,7 +58,7 @@ def tolerance_of(quant: str, *, mixture: bool) -> Tolerance:
             return _declared(8, 70, "a log of one such file prints eight bits for nearly all but the experts, two thirds above their share")
         return _declared(8, 25, "no table of such a file is known; wider than for the usual mixtures, by choice")
     if _USUAL.fullmatch(quant):
-        return _declared(3, 15, "held against the tables of such files that are known, of which none is further off")
+        return _declared(3, 15 if mixture else 8, "held against the tables of such files that are known, of which none is further off")
     return _declared(3, 30, "held against the few tables of such files that are known, of which none is further off")
 
 

@@ -208,7 +208,7 @@ def _collect(quantity: Quantity, rows: dict[str, Row], book: Book) -> Row | None
         return rows[quantity.key]
     below = [row for each in quantity.inputs() if (row := _collect(each, rows, book)) is not None]
     if isinstance(how, Leaf):
-        row = _leaf_row(quantity, how, book)
+        row = _leaf_row(quantity, how, _display(quantity, book), rows)
     else:
         inputs = tuple(dict.fromkeys(row.key for row in below))
         checks = [row.checked for row in below]
@@ -221,11 +221,32 @@ def _collect(quantity: Quantity, rows: dict[str, Row], book: Book) -> Row | None
     return row
 
 
-def _leaf_row(quantity: Quantity, leaf: Leaf, book: Book) -> Row:
+def _leaf_row(quantity: Quantity, leaf: Leaf, display: str, rows: dict[str, Row]) -> Row:
+    """Give the row of a value that was read from a fact, or follows from those that the fact was made from."""
     fact = leaf.fact
     assert isinstance(fact, Fact)
-    note = leaf.label or fact.note
-    return Row(quantity.key, quantity, _display(quantity, book), fact.origin, "", (), (fact.source,), fact.checked, note)
+    stated = _stated_in(fact, leaf.label)
+    if stated is None and fact.basis:
+        below = [_basis_row(each, rows) for each in fact.basis]
+        inputs, checked = tuple(row.key for row in below), min((row.checked for row in below if row.checked), default=None)
+        return Row(quantity.key, quantity, display, "derived", fact.note, inputs, (), checked)
+    fact = stated or fact
+    return Row(quantity.key, quantity, display, fact.origin, "", (), (fact.source,), fact.checked, leaf.label or fact.note)
+
+
+def _stated_in(fact: Fact, label: str) -> Fact | None:
+    """Give the fact that states a part of a table which was made from facts: `config.x` for `architecture.x`, or for an item of it."""
+    name = label.partition(".")[2].partition("[")[0]
+    return next((each for each in fact.basis if name and each.key == f"config.{name}"), None)
+
+
+def _basis_row(fact: Fact, rows: dict[str, Row]) -> Row:
+    """Give the row of a number, or of a list of them, that a table was made from."""
+    if fact.key not in rows:
+        quantity = fact.quantity()
+        show = usual_show(quantity)
+        rows[fact.key] = _leaf_row(quantity, Leaf(fact), shown(quantity, show.unit, show.digits), rows)
+    return rows[fact.key]
 
 
 def _fact_row(fact: object, rows: dict[str, Row]) -> Row:
@@ -234,7 +255,7 @@ def _fact_row(fact: object, rows: dict[str, Row]) -> Row:
     if fact.key not in rows:
         size = len(fact.value) if isinstance(fact.value, list | dict) else 0
         quantity = Quantity.read(size, ONE, fact, "entries").named(fact.key)
-        rows[fact.key] = Row(fact.key, quantity, shown(quantity, "", 0), fact.origin, "", (), (fact.source,), fact.checked, fact.note)
+        rows[fact.key] = _leaf_row(quantity, Leaf(fact), shown(quantity, "", 0), rows)
     return rows[fact.key]
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from generator.catalog import Catalog
+from generator.config.estimate import Estimate
+from generator.config.tolerance import Experts
 from generator.errors import InputError, RefusedSettings
 from generator.gguf.types import F16_BYTES
 from generator.guide.working import excess_of
@@ -43,8 +45,9 @@ class PlanReport:
 
     `pool` is the card's memory (None without a card), `total` what the plan puts on the first device without working
     buffers, under `policy`; `scores` the attention scores there without flash attention, else None; `ladder` the rungs around it.
-    `origin` says what a recipe gave; `excess` is what the engine's own readings add to a compute
-    buffer, None where no device was asked; `graphs` keeps the compute buffers of rungs whose graph had to be made.
+    `origin` says what a recipe gave; `estimate` that the tensor table is one and how far off, empty where it is known, and `highest` is the
+    total where it is that far; `excess` is what the engine's own readings add to a compute buffer, None where no device was asked;
+    `graphs` keeps the compute buffers of rungs whose graph had to be made.
     """
 
     name: str
@@ -56,6 +59,8 @@ class PlanReport:
     scores: Quantity | None
     ladder: tuple[Rung, ...]
     origin: str = ""
+    estimate: str = ""
+    highest: Quantity | None = None
     excess: Quantity | None = None
     graphs: dict[tuple[int, int, Caches], Quantity] = field(default_factory=dict)
 
@@ -122,8 +127,21 @@ def _of_recipe(
     plan = make_plan(model, settings, gpus=gpus, build=build or recipe.build, backend=found.backend, projector=beside)
     report = _report("/".join(pair), plan, Policy(policy or recipe.budget.policy), found)
     if estimate is not None:
-        origin = f"{origin}\n{estimate.words}"
+        report = replace(report, estimate=estimate.words, highest=_highest(report, estimate))
     return replace(report, origin=origin, excess=excess_of(catalog.measured(*pair)))
+
+
+def _highest(report: PlanReport, estimate: Estimate) -> Quantity:
+    """Give the total on the first device at the upper end of an estimate."""
+    model, device = estimate.model, 0 if report.plan.gpus else HOST
+    weights = first_device(report.plan).terms.weights
+    if report.plan.gpus and report.policy is Policy.PUBLISHED:
+        weights = weights + input_embedding(model)
+    placed = [each.tensor for each in report.plan.placement.tensors if each.device == device and each.tensor.routed_expert]
+    experts = (
+        Experts(model.size_of(placed, "routed experts there"), model.size_of(model.experts(), "all routed experts")) if placed else None
+    )
+    return report.total - weights + estimate.tolerance.upper_end(weights, estimate.size.quantity(), experts)
 
 
 def _is_whole(flags: Sequence[str], settings: Settings, program: str) -> bool:

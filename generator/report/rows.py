@@ -32,6 +32,7 @@ def plan_as_dict(report: PlanReport) -> dict[str, object]:
         "host_memory": _host_memory(plan),
         "attention_scores": int(report.scores) if report.scores else None,
         "on_card": int(report.total),
+        "on_card_highest": None if report.highest is None else int(report.highest.rounded_up()),
         "ladder": [_rung(rung, report) for rung in report.ladder],
     }
     if report.card is not None and report.pool is not None:

@@ -49,6 +49,8 @@ def notes_of(report: PlanReport) -> Iterator[str]:
     settings = report.plan.settings
     if report.origin:
         yield report.origin
+    if report.estimate:
+        yield report.estimate
     yield _working(report.plan)
     if report.excess is not None:
         yield f"to compute, {size_words(report.excess)} are added: by so much the engine's own buffers went beyond ours where it was asked"
@@ -121,6 +123,8 @@ def _verdict(report: PlanReport, card: Card, pool: Pool) -> Iterator[str]:
     yield f"{card.title}: {word}. {shown(report.total, 'GiB', 3)} under policy '{report.policy}', ceiling {shown(pool.ceiling, 'GiB', 3)}"
     left = _left(report.total, pool.ceiling)
     yield f"  ({shown(pool.usable, 'GiB', 1)} usable, {shown(pool.reserve, 'MiB', 0)} reserved), {left}"
+    if report.highest is not None:
+        yield f"  at the estimate's upper end {shown(report.highest, 'GiB', 3)}, {_left(report.highest, pool.ceiling)}"
     if compute <= pool.reserve:
         yield f"  compute, {size_words(compute)}, is inside the reserve"
     else:

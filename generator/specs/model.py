@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -158,24 +158,33 @@ _SAMPLING: Field[dict[str, WrittenFact]] = optional(
 
 
 def _check(node: MappingNode, at: Place) -> None:
-    """Note values that no configuration has, and quants that no converter writes or whose shape is not given."""
+    """Note values that no configuration has, and files of the reader's making that cannot be."""
     quants, config = node.get("quants"), node.get("config")
     for key, _ in config.entries if isinstance(config, MappingNode) else ():
         if key.text not in CONFIG:
             near = did_you_mean(key.text, CONFIG)
             remedy = f"did you mean {quoted(near)}?" if near else f"values of a configuration: {quoted(CONFIG)}"
             at.key("config").key(key.text).fault(key.line, f"no shape follows from '{key.text}'", remedy)
-    if not isinstance(quants, MappingNode):
-        return
-    for key, quant in quants.entries:
-        here = at.key("quants").key(key.text)
-        converted = quant.get("converted") if isinstance(quant, MappingNode) else None
-        if not (isinstance(converted, ScalarNode) and converted.text == "true"):
-            continue
-        if key.text != CONVERTED:
-            here.fault(key.line, f"the engine's converter writes no {key.text}", f"call it {CONVERTED}")
-        if node.get("base") is None or config is None:
-            here.fault(key.line, "a file that the reader makes follows from the base's shape", "give `base` and `config`")
+    for key, quant in quants.entries if isinstance(quants, MappingNode) else ():
+        if isinstance(quant, MappingNode) and _says(quant, "converted", "true"):
+            here = at.key("quants").key(key.text)
+            for problem, remedy in _of_converted(key.text, quant, has_shape=None not in (node.get("base"), config)):
+                here.fault(key.line, problem, remedy)
+
+
+def _of_converted(name: str, quant: MappingNode, *, has_shape: bool) -> Iterator[tuple[str, str]]:
+    """Give what is wrong with a quant that the reader makes, each with its remedy."""
+    if name != CONVERTED:
+        yield f"the engine's converter writes no {name}", f"call it {CONVERTED}"
+    if not has_shape:
+        yield "a file that the reader makes follows from the base's shape", "give `base` and `config`"
+    if quant.get("size") is not None or _says(quant, "fidelity", "header"):
+        yield "a file that the reader makes has neither a header nor a published size", "write `fidelity: config` and leave out `size`"
+
+
+def _says(node: MappingNode, key: str, text: str) -> bool:
+    value = node.get(key)
+    return isinstance(value, ScalarNode) and value.text == text
 
 
 def _build(values: Values, at: Place) -> Model:

@@ -141,6 +141,20 @@ MODEL = [
     ("converted: true", "converted: 1", "quants.Q8_0.converted", "true or false is expected", ""),
     ("  Q8_0: {file: tiny-Q8_0", "  Q4_0: {file: tiny-Q8_0", "quants.Q4_0", "the engine's converter writes no Q4_0", "call it Q8_0"),
     ("base: example/Tiny-1\n", "", "quants.Q8_0", "a file that the reader makes follows from the base's shape", "give `base` and `config`"),
+    (
+        "fidelity: config, converted: true",
+        "fidelity: header, converted: true",
+        "quants.Q8_0",
+        "has neither a header nor a published size",
+        "`fidelity: config`",
+    ),
+    (
+        "fidelity: config, converted: true",
+        "fidelity: config, converted: true, size: 7 B",
+        "quants.Q8_0",
+        "has neither a header nor a published size",
+        "leave out `size`",
+    ),
 ]
 
 RECIPE = [

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from generator.config.tolerance import Experts, Tolerance
 from generator.guide.ledger import Book
 from generator.guide.numbers.subject import Subject
 from generator.memory.budget import Policy, Pool, clears_by
-from generator.quantity import Quantity, smallest
+from generator.quantity import Quantity
 
 
 def write_pool(book: Book, subject: Subject) -> Pool:
@@ -44,14 +45,16 @@ def _highest(book: Book, subject: Subject) -> Quantity:
 
     Experts may be off by a share of all of them, other weights by a share of themselves.
     """
-    more = {name: book.add(f"estimate.{name}", subject.facts[f"estimate.{name}"].quantity(), "%", 0) for name in ("experts", "rest")}
+    tolerance = Tolerance(subject.facts["estimate.experts"], subject.facts["estimate.rest"])
+    for fact in (tolerance.experts, tolerance.rest):
+        book.add(fact.key, fact.quantity(), "%", 0)
     placed = subject.plan.placement.tensors
-    experts = [each.tensor for each in placed if each.device == subject.tightest and each.tensor.routed_expert]
-    weights = rest = book["weights.card"]
-    if experts:
-        share = book.add("estimate.experts_on_card", subject.model.size_of(experts, "routed experts on the card that holds most"))
-        weights, rest = weights + book["experts.all_blocks"] * more["experts"], weights - share
-    return smallest([weights + rest * more["rest"], book["weights.file"]])
+    here = [each.tensor for each in placed if each.device == subject.tightest and each.tensor.routed_expert]
+    experts = None
+    if here:
+        share = book.add("estimate.experts_on_card", subject.model.size_of(here, "routed experts on the card that holds most"))
+        experts = Experts(share, book["experts.all_blocks"])
+    return tolerance.upper_end(book["weights.card"], book["weights.file"], experts)
 
 
 def write_cards(book: Book, subject: Subject) -> None:
