@@ -3,6 +3,7 @@
     recipes/models/<model>/model.yml, <card>.yml, model.lock.json, and <card>.measure.lock.json once an engine was asked
     recipes/cards/<card>.yml
     recipes/engines/<engine>/<build>.yml
+    recipes/checks/<model>/<name>.yml
     recipes/issues/<tracker>/<number>.md
     and beside them, once a source was asked, cards/<card>.lock.json, engines/<engine>/<build>.lock.json,
     issues/<tracker>/threads.lock.json
@@ -24,12 +25,14 @@ from generator.errors import GenError, InputError, Problem, SpecErrors, UnknownN
 from generator.facts import Fact, Facts, Lock
 from generator.specs import (
     Card,
+    Check,
     Engine,
     Issue,
     Model,
     Recipe,
     Spec,
     load_card,
+    load_check,
     load_engine,
     load_issue,
     load_model,
@@ -40,7 +43,7 @@ from generator.specs import (
 T = TypeVar("T")
 
 ROOT_VARIABLE = "GEN_ROOT"
-KINDS = ("models", "cards", "recipes", "engines", "issues")
+KINDS = ("models", "cards", "recipes", "checks", "engines", "issues")
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _REF = re.compile(r"(?P<tracker>[a-z0-9][a-z0-9.-]*)#(?P<number>[1-9][0-9]{0,9})")
@@ -139,6 +142,14 @@ class Catalog:
         files = (path for path in self._recipes.glob("models/*/*.yml") if path.name != _MODEL_FILE)
         return sorted((path.parent.name, path.stem) for path in files)
 
+    def checks(self) -> list[tuple[str, str]]:
+        """Give the (model, name) of every check."""
+        return sorted((path.parent.name, path.stem) for path in self._recipes.glob("checks/*/*.yml"))
+
+    def pages(self) -> list[tuple[str, str]]:
+        """Give the (model, name) of every page: recipes and checks."""
+        return sorted([*self.recipes(), *self.checks()])
+
     def engines(self) -> list[tuple[str, str]]:
         """Give the (engine, build) of every engine at a build."""
         return sorted((path.parent.name, path.stem) for path in self._recipes.glob("engines/*/*.yml"))
@@ -174,6 +185,14 @@ class Catalog:
                 raise UnknownEntryError("card", page, self.cards(), remedy="`gen list cards` shows all")
             raise UnknownEntryError(f"recipe of '{model}'", page, own, remedy="`gen list recipes` shows all")
         return self._load(path, load_recipe)
+
+    def claim_check(self, model: str, name: str) -> Check:
+        """Read the check of a claim about a model. Raises UnknownNameError, SpecErrors."""
+        path = self._recipes / "checks" / model / f"{name}.yml"
+        if not _NAME.fullmatch(name) or not _NAME.fullmatch(model) or not path.is_file():
+            known = [each for of, each in self.checks() if of == model]
+            raise UnknownEntryError(f"check of '{model}'", name, known, remedy="`gen list checks` shows all")
+        return self._load(path, load_check)
 
     def engine(self, name: str, build: str) -> Engine:
         """Read an engine at a build. Raises UnknownNameError, SpecErrors."""
@@ -228,6 +247,8 @@ class Catalog:
                 return self.lock_path(spec.name)
             case Card():
                 return self._recipes / "cards" / f"{spec.name}.lock.json"
+            case Check():
+                return self._recipes / "checks" / spec.model / f"{spec.name}.lock.json"
             case Engine():
                 return self._recipes / "engines" / spec.name / f"{spec.build}.lock.json"
             case Issue():
@@ -267,6 +288,8 @@ class Catalog:
             problems += self._problems_of(path, read)
         for model, card in self.recipes():
             problems += self._references(model, card)
+        for model, name in self.checks():
+            problems += self._references_of_check(model, name)
         if problems:
             raise SpecErrors(sorted(dict.fromkeys(problems), key=lambda problem: (problem.file, problem.line)))
 
@@ -276,6 +299,7 @@ class Catalog:
             "models": lambda: [_model_row(self.model(name)) for name in self.models()],
             "cards": lambda: [_card_row(self.card(name)) for name in self.cards()],
             "recipes": lambda: [self._recipe_row(self.recipe(*names)) for names in self.recipes()],
+            "checks": lambda: [self._check_row(self.claim_check(*names)) for names in self.checks()],
             "engines": lambda: [_engine_row(self.engine(*names)) for names in self.engines()],
             "issues": lambda: [_issue_row(self.issue(ref)) for ref in self.issues()],
         }
@@ -314,6 +338,7 @@ class Catalog:
         reads += [(self.lock_path(name), partial(self.lock, name)) for name in self.models() if self.lock_path(name).exists()]
         reads += [(path, partial(self._load, path, load_card)) for path in sorted(folder.glob("cards/*.yml"))]
         reads += [(folder / "models" / model / f"{card}.yml", partial(self.recipe, model, card)) for model, card in self.recipes()]
+        reads += [(folder / "checks" / model / f"{name}.yml", partial(self.claim_check, model, name)) for model, name in self.checks()]
         reads += [(folder / "engines" / name / f"{build}.yml", partial(self.engine, name, build)) for name, build in self.engines()]
         for ref in self.issues():
             tracker, _, number = ref.partition("#")
@@ -332,7 +357,7 @@ class Catalog:
     def _stray_files(self, found: set[Path]) -> list[Problem]:
         """Note files that no listing finds, because of their name or their place."""
         remedy = "see the layout at the top of generator/catalog.py; files end in .yml, issues in .md"
-        files = (path for kind in ("models", "cards", "engines", "issues") for path in (self._recipes / kind).rglob("*"))
+        files = (path for kind in ("models", "cards", "checks", "engines", "issues") for path in (self._recipes / kind).rglob("*"))
         known = (path for path in files if path.is_file() and not path.name.startswith(".") and not path.name.endswith(_LOCK_SUFFIX))
         strays = [path for path in known if path not in found]
         return [Problem(self._shown(path), 0, "", "no spec is looked for under this name", remedy) for path in strays]
@@ -364,6 +389,35 @@ class Catalog:
             for name in recipe.settings:
                 look(f"settings.{name}", lambda: self.engine(recipe.engine, recipe.build).flag(name))  # noqa: B023  # called at once
         return problems
+
+    def _references_of_check(self, model: str, name: str) -> list[Problem]:
+        """Note what a check refers to and the catalogue does not hold, and a name that a guide of the model has."""
+        try:
+            check = self.claim_check(model, name)
+        except GenError:
+            return []  # reported where every file is read
+        problems = []
+        wanted: dict[str, Callable[[], object]] = {
+            "model": partial(self.model, check.model),
+            "card": partial(self.card, check.card),
+            "build": partial(self.engine, check.engine, check.build),
+            **{f"threads.{ref}": partial(self.issue, ref) for ref in check.threads},
+        }
+        for path, get in wanted.items():
+            try:
+                get()
+            except UnknownNameError as error:
+                problems.append(Problem(check.file, check.lines.get(path, 0), path, error.problem, error.remedy))
+            except GenError:
+                continue  # the file referred to has problems of its own
+        if (model, name) in self.recipes():
+            message, remedy = f"a guide of the model is called '{name}' as well", "rename the check: commands know a page by its name"
+            problems.append(Problem(check.file, check.lines.get("check", 0), "check", message, remedy))
+        return problems
+
+    def _check_row(self, check: Check) -> Row:
+        title = f"{self.model(check.model).title} on {self.card(check.card).title}: {check.about}"
+        return Row("check", f"{check.model} {check.name}", title, f"{check.quant}, {check.engine} {check.build}")
 
     def _recipe_row(self, recipe: Recipe) -> Row:
         title = f"{self.model(recipe.model).title} on {recipe.titled(self.card(recipe.card))}"

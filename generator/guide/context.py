@@ -121,9 +121,9 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "known_issues": bool(threads.gathered()),
         "nearest": _nearest(sources.nearest),
         "elsewhere": [_link_to(other) for other in sources.elsewhere],
-        "uncited": lambda: [_uncited(citation) for _, citation in sorted(marks.uncited.items())],
-        "oldest_check": lambda: _day(marks, 0),
-        "newest_check": lambda: _day(marks, -1),
+        "uncited": lambda: [uncited_place(citation) for _, citation in sorted(marks.uncited.items())],
+        "oldest_check": lambda: checked_on(marks, 0),
+        "newest_check": lambda: checked_on(marks, -1),
         "sections": PAGE_SECTIONS,
     }
     values["flags"] = _flags(sources, marks, values)
@@ -443,14 +443,15 @@ def _referee(sources: Sources, marks: Marks) -> dict[str, object] | None:
     }
 
 
-def _uncited(citation: Citation) -> str:
+def uncited_place(citation: Citation) -> str:
     """Name a place of the engine's source whose line was not read at the pin, and where it was read instead."""
     elsewhere = citation.read_elsewhere
     said = f", line {code(str(elsewhere.line))} of {code(elsewhere.source)}" if elsewhere else ""
     return f"{code(citation.pattern)} in {code(citation.path)}{said}"
 
 
-def _day(marks: Marks, position: int) -> str:
+def checked_on(marks: Marks, position: int) -> str:
+    """Give the day of the oldest check of what a page says (position 0) or the newest (-1), linked to what was checked."""
     checks = marks.checks()
     if not checks:
         raise InputError("no fact of the guide was ever checked, so it cannot say when")

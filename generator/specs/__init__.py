@@ -1,10 +1,11 @@
-"""Authored specs: models, cards, engines, recipes and issues, read strictly from YAML and front matter.
+"""Authored specs: models, cards, engines, recipes, checks and issues, read strictly from YAML and front matter.
 
 `load_<type>(path)` gives a frozen dataclass or raises SpecErrors with every problem of the file; `schema(<type>)` gives
 the JSON Schema made from the same tables.
 """
 
 from generator.specs.card import BACKENDS, VENDORS, Card, load_card
+from generator.specs.check import Check, load_check
 from generator.specs.common import Prose, Quote, Spec
 from generator.specs.engine import Backend, Citation, Cuda, CudaFloor, CudaStep, Engine, Flag, ReadElsewhere, Support, load_engine
 from generator.specs.issue import SECTIONS, SEVERITIES, STATES, TOPICS, WORDS, Applies, Issue, Variant, load_issue, tracker_name
@@ -32,6 +33,7 @@ __all__ = [
     "Backend",
     "Budget",
     "Card",
+    "Check",
     "Citation",
     "Cuda",
     "CudaFloor",
@@ -58,6 +60,7 @@ __all__ = [
     "Support",
     "Variant",
     "load_card",
+    "load_check",
     "load_engine",
     "load_issue",
     "load_model",

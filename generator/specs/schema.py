@@ -6,13 +6,21 @@ import json
 
 from generator.errors import UnknownNameError
 from generator.specs.card import CARD
+from generator.specs.check import CHECK
 from generator.specs.engine import ENGINE
 from generator.specs.issue import FRONT_MATTER
 from generator.specs.model import MODEL
 from generator.specs.recipe import RECIPE
 from generator.specs.shapes import Schema, Shape
 
-_RECORDS: dict[str, Shape[object]] = {"card": CARD, "engine": ENGINE, "issue": FRONT_MATTER, "model": MODEL, "recipe": RECIPE}
+_RECORDS: dict[str, Shape[object]] = {
+    "card": CARD,
+    "check": CHECK,
+    "engine": ENGINE,
+    "issue": FRONT_MATTER,
+    "model": MODEL,
+    "recipe": RECIPE,
+}
 
 SPEC_TYPES = tuple(_RECORDS)
 """The spec types, by the names `schema` takes."""
