@@ -10,14 +10,22 @@ from generator.check.judged import judge_leniently, shares, shares_with_caches
 from generator.check.numbers import STATED, Worked
 from generator.check.verdicts import Verdict
 from generator.check.ways import QUARTERS
-from generator.config.parameters import WORDS
-from generator.guide.context import checked_on, uncited_place
+from generator.guide.context import uncited_place
+from generator.guide.ledger import Ledger
 from generator.guide.marks import Marks, code, escaped, linked, spelled
 from generator.guide.pictures import Picture
 from generator.specs.check import Part, Published
 
 SECTIONS = ("read", "tiers", "ceiling", "split", "ways", "prefill", "threads", "calibrate", "unknown")
 """The sections of a page after its first screen, in their order."""
+
+KIND_WORDS = {
+    "routed_experts": "routed experts",
+    "shared_expert": "the expert that every token passes",
+    "router": "matrices that choose experts",
+    "feed_forward": "feed-forward matrices",
+    "draft_head": "the draft head, which a run without it skips",
+}
 
 TERM_WORDS = {
     "dense": "what every token reads, from the card",
@@ -58,8 +66,8 @@ def values_of(worked: Worked, found: Mapping[str, Verdict], marks: Marks, drawn:
         "threads": list(_threads(worked, marks)),
         "figures": {name: {"alt": picture.alt, "path": f"{worked.subject.check.name}/{name}.svg"} for name, picture in drawn.items()},
         "uncited": lambda: [uncited_place(citation) for _, citation in sorted(marks.uncited.items())],
-        "oldest_check": lambda: checked_on(marks, 0),
-        "newest_check": lambda: checked_on(marks, -1),
+        "oldest_check": lambda: _checked(marks, 0),
+        "newest_check": lambda: _checked(marks, -1),
         "op_offload_cite": lambda: marks.cite(worked.subject.engine.backend(worked.subject.card.backend).op_offload),
     }
 
@@ -76,7 +84,6 @@ def _names(worked: Worked, marks: Marks) -> dict[str, object]:
         "said_in": linked(said, check.said_at) if check.said_at else said,
         "said_day": marks.checked("claim.speed"),
         "file": _file(check.file_of_quant),
-        "quant_named": any(check.quant.lower() in part.says.lower() for part in check.parts),
         "full_precision": code(check.full_precision) if check.full_precision else "",
         "least_type": code(str(subject.facts["check.least_type"].value)),
         "caches": "/".join(check.caches[0]),
@@ -144,14 +151,21 @@ def _term(name: str, worked: Worked) -> str:
 def _kinds(worked: Worked, marks: Marks) -> Iterator[dict[str, str]]:
     """Give each kind of parameters with what a token reads of it."""
     counts = worked.counts
+    untied = bool(counts.input_embedding.number)
+    words = KIND_WORDS | {
+        "embeddings": "input embedding and output head" if untied else "the embedding, which is the output head as well",
+        "attention_and_norms": "attention, recurrent blocks and norms" if worked.past.layers.recurrent else "attention and norms",
+    }
     for count in counts.kinds:
         name = count.key.removeprefix("params.")
         read = "all"
         if name == "routed_experts":
             read = marks.number("params.active_experts")
-        elif name == "embeddings" and counts.input_embedding.number:
+        elif name == "embeddings" and untied:
             read = f"all but one matrix of {marks.number('params.input_embedding')}"
-        yield {"key": count.key, "words": WORDS[name], "read": read}
+        elif name == "draft_head":
+            read = "none"
+        yield {"key": count.key, "words": words.get(name, name), "read": read}
 
 
 def _cache_rows(worked: Worked) -> Iterator[dict[str, str]]:
@@ -265,3 +279,14 @@ def _threads(worked: Worked, marks: Marks) -> Iterator[dict[str, str]]:
             "state": marks.state(issue),
             "text": marks.prose(prose, check, issue.prefix),
         }
+
+
+# --- dates ---------------------------------------------------------------------------------------
+
+
+def _checked(marks: Marks, position: int) -> str:
+    """Give the day of the oldest check (position 0) of anything that the page rests on, or the newest (-1), linked to what was checked."""
+    read = {row.key: (row.checked, row.sources[0].url) for row in Ledger.of({}, marks.book, (), marks.facts).rows.values() if row.sources}
+    read |= {fact.key: (fact.checked, fact.source.url) for claim in marks.claims.values() for fact in claim.facts}
+    day, key = sorted((day, key) for key, (day, _) in read.items() if day)[position]
+    return linked(day.isoformat(), read[key][1] or f"#{key}")

@@ -8,11 +8,14 @@ as any other. Nothing but reading is counted: a floor on time, a ceiling on spee
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 from generator.check.split import Split
 from generator.errors import InputError
-from generator.quantity import ONE, TOKEN, Quantity
+from generator.quantity import BYTE, ONE, TOKEN, Quantity, largest, smallest
 
 PARTS = ("dense", "dense_host", "experts_card", "experts_host", "cache")
 """The terms of a token's time, in the order of a page."""
@@ -56,7 +59,11 @@ class Token:
         return Quantity.constant(1, TOKEN, "one token") / self.time
 
 
-def token(split: Split, beside: Beside, rates: Bandwidths) -> Token | None:
+Note = Callable[[str, Quantity], Quantity]
+"""What is done with each number of a token as it is made: given `left`, `resident`, `dense_resident` or the name of a part, and it."""
+
+
+def token(split: Split, beside: Beside, rates: Bandwidths, note: Note = lambda _, quantity: quantity) -> Token | None:
     """Give what a token costs; None where cache, state and buffers alone are more than the card may hold.
 
     Raises InputError where weights wait in system memory and its bandwidth is not given.
@@ -65,27 +72,22 @@ def token(split: Split, beside: Beside, rates: Bandwidths) -> Token | None:
     if room.number < 0:
         return None
     parts = {}
-    dense_resident = None
+    dense_resident = left = resident = None
     if room < split.dense:
-        dense_resident = room / split.dense
+        dense_resident = note("dense_resident", room / split.dense)
         parts["dense"] = split.dense_read * dense_resident / rates.card
         parts["dense_host"] = split.dense_read * (_one() - dense_resident) / _host(rates)
     else:
         parts["dense"] = split.dense_read / rates.card
-    left = resident = None
     if split.experts.number:
-        left = beside.usable - split.dense - beside.cache - beside.state - beside.compute
-        resident = _one() if not left < split.experts else left / split.experts if left.number > 0 else Quantity.constant(0)
+        left = note("left", largest([room - split.dense, Quantity.constant(0, BYTE, "no room")]))
+        resident = note("resident", smallest([left / split.experts, _one()]))
         parts["experts_card"] = split.experts_read * resident / rates.card
         if resident.number < 1:
             parts["experts_host"] = split.experts_read * (_one() - resident) / _host(rates)
     parts["cache"] = beside.cache_read / rates.card
-    ordered = {name: parts[name] for name in PARTS if name in parts}
-    first, *others = ordered.values()
-    time = first
-    for part in others:
-        time = time + part
-    return Token(left, resident, dense_resident, ordered, time)
+    ordered = {name: note(name, parts[name]) for name in PARTS if name in parts}
+    return Token(left, resident, dense_resident, ordered, reduce(add, ordered.values()))
 
 
 def _one() -> Quantity:

@@ -11,6 +11,7 @@ from generator.check.past import Past
 from generator.check.split import Split, by_parameters, ends
 from generator.check.subject import Subject
 from generator.guide.ledger import Book
+from generator.guide.marks import decimals_of
 from generator.memory.model import Model
 from generator.quantity import BIT, BYTE, BYTE_PER_SECOND, ONE, PER_SECOND, TOKEN, Quantity, derived
 from generator.traffic import decode, prefill
@@ -63,9 +64,9 @@ class Worked:
 def work_out(subject: Subject) -> Worked:
     """Give the numbers of a check. Raises what reading shape and sizes raises."""
     book, check, facts = Book(), subject.check, subject.facts
-    for key in ("claim.speed", "claim.context"):
-        if key in facts:
-            book.add(key, facts[key].quantity(), *(("tok/s", 0) if key == "claim.speed" else ("tokens", 0)))
+    book.add("claim.speed", facts["claim.speed"].quantity(), "tok/s", decimals_of(facts["claim.speed"]))
+    if "claim.context" in facts:
+        book.add("claim.context", facts["claim.context"].quantity(), "tokens")
     full = facts[check.files[check.full_precision].key].quantity() if check.full_precision else None
     counts = counts_of(subject.model.architecture, facts, where=subject.model.file, full_precision=full)
     for count in (*counts.kinds, counts.total, counts.from_shapes, counts.active_experts, counts.dense, counts.input_embedding):
@@ -97,16 +98,18 @@ def _write_seen(book: Book, subject: Subject) -> None:
 
 
 def _split(book: Book, file: Quantity, counts: Counts) -> Split:
+    """Write how the file's bytes are split by parameters."""
     split = by_parameters(file, counts)
-    dense = book.add("weights.dense_per_token", split.dense_read, "GB", 2)
+    read = book.add("weights.dense_per_token", split.dense_read, "GB", 2)
     if not split.experts.number:
-        return Split(split.experts, book.add("weights.dense", file, "GiB", 2), split.experts_read, dense)
+        return Split(split.experts, book.add("weights.dense", split.dense, "GiB", 2), split.experts_read, read)
     experts = book.add("weights.experts", split.experts, "GiB", 1)
-    rest = book.add("weights.dense", file - experts, "GiB", 2)
-    return Split(experts, rest, book.add("weights.experts_per_token", split.experts_read, "GB", 2), dense)
+    dense = book.add("weights.dense", split.dense, "GiB", 2)
+    return Split(experts, dense, book.add("weights.experts_per_token", split.experts_read, "GB", 2), read)
 
 
 def _ends(book: Book, subject: Subject, file: Quantity, counts: Counts) -> dict[str, Split]:
+    """Write both ends of what the split may be."""
     found = ends(file, counts, str(subject.facts["check.least_type"].value), where=subject.check.where("least_type"))
     named = {}
     for name, split in found.items():
@@ -175,22 +178,27 @@ def _write_tiers(worked: Worked, context: int) -> None:
     book, split = worked.book, worked.splits[STATED]
     beside = worked.beside(context)
     book.add(f"needed.{context}", split.dense + beside.cache + beside.state + beside.compute, "GiB", 2)
-    made = token(split, beside, worked.rates[STATED])
+    made = token(split, beside, worked.rates[STATED], lambda name, quantity: _note(book, name, context, quantity))
     if made is None:
         return
-    if made.left is not None and made.resident is not None:
-        book.add(f"experts_cache.left.{context}", made.left, "GiB", 2)
-        share = book.add(f"experts_cache.resident_share.{context}", made.resident, "%", 0)
-        book.add(f"experts_cache.on_host.{context}", split.experts * (Quantity.constant(1, ONE, "all of them") - share), "GiB", 1)
-        book.add(f"experts_cache.n_cpu_moe.{context}", _depth(worked.shape, share))
-    if made.dense_resident is not None:
-        book.add(f"dense_cache.resident_share.{context}", made.dense_resident, "%", 0)
-    for name, part in made.parts.items():
-        book.add(f"decode.{name}.{context}", part, "ms", 2)
+    if made.resident is not None:
+        waiting = split.experts * (Quantity.constant(1, ONE, "all of them") - made.resident)
+        book.add(f"experts_cache.on_host.{context}", waiting, "GiB", 1)
+        book.add(f"experts_cache.n_cpu_moe.{context}", _depth(worked.shape, made.resident))
     time = book.add(f"decode.time_per_token.{context}", made.time, "ms", 2)
     ceiling = book.add(f"decode.ceiling.{context}", Quantity.constant(1, TOKEN, "one token") / time, "tok/s", 0)
     book.add(f"decode.claim_share_of_ceiling.{context}", book["claim.speed"] / ceiling, "%", 0)
     worked.tokens[context] = made
+
+
+def _note(book: Book, name: str, context: int, quantity: Quantity) -> Quantity:
+    """Write a number of a token at a context, and give it with its name."""
+    key, unit, digits = {
+        "left": ("experts_cache.left", "GiB", 2),
+        "resident": ("experts_cache.resident_share", "%", 0),
+        "dense_resident": ("dense_cache.resident_share", "%", 0),
+    }.get(name, (f"decode.{name}", "ms", 2))
+    return book.add(f"{key}.{context}", quantity, unit, digits)
 
 
 def _depth(shape: Model, share: Quantity) -> Quantity:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from generator.config.parameters import WORDS, parameters_of
@@ -17,7 +16,8 @@ PARAMETER_BYTES = 2
 class Counts:
     """Parameters by kind, `dense` those that every token passes, and `read` what a token passes of everything.
 
-    `input_embedding` is what no token reads but for one row: nothing where the matrix is the output head as well. `from_shapes` is the
+    `unread` are those of a draft head in the file, which a run without it does not load, and `input_embedding` what no token reads but
+    for one row: nothing where the matrix is the output head as well. `from_shapes` is the
     total that follows from the configuration alone; `kinds` are in the order of a page, those that the model has.
     """
 
@@ -27,13 +27,9 @@ class Counts:
     routed_experts: Quantity
     active_experts: Quantity
     dense: Quantity
+    unread: Quantity
     input_embedding: Quantity
     read: Quantity
-
-    @property
-    def all(self) -> Iterable[Quantity]:
-        """Every number of the count that has a name."""
-        return [self.total, self.from_shapes, *self.kinds, self.active_experts, self.dense, self.input_embedding, self.read]
 
 
 def counts_of(architecture: str, facts: Facts, *, where: str, full_precision: Quantity | None = None) -> Counts:
@@ -53,11 +49,13 @@ def counts_of(architecture: str, facts: Facts, *, where: str, full_precision: Qu
         others = [count for name, count in kinds.items() if name != "attention_and_norms" and count.number]
         rest = everything - total(others, unit=PARAMETER, words="every other kind")
         kinds["attention_and_norms"] = rest.named("params.attention_and_norms")
-    dense = (everything - shapes.routed_experts).named("params.dense")
+    unread = shapes.draft_head
+    dense = everything - shapes.routed_experts - unread if unread.number else everything - shapes.routed_experts
+    dense = dense.named("params.dense")
     embedding = _input_embedding({fact.key: fact for fact in config}).named("params.input_embedding")
     read = (shapes.active_experts + dense - embedding).named("params.read_per_token")
     shown = tuple(count for count in kinds.values() if count.number)
-    return Counts(everything, from_shapes, shown, shapes.routed_experts, shapes.active_experts, dense, embedding, read)
+    return Counts(everything, from_shapes, shown, shapes.routed_experts, shapes.active_experts, dense, unread, embedding, read)
 
 
 def _unnamed(quantity: Quantity) -> Quantity:

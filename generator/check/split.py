@@ -28,10 +28,9 @@ class Split:
 def by_parameters(file: Quantity, counts: Counts) -> Split:
     """Give the split in which every parameter takes the same."""
     experts = file * (counts.routed_experts / counts.total)
-    dense = file - experts
     return Split(
         experts,
-        dense,
+        file - experts - file * (counts.unread / counts.total) if counts.unread.number else file - experts,
         file * (counts.active_experts / counts.total),
         file * ((counts.dense - counts.input_embedding) / counts.total),
     )
@@ -51,16 +50,17 @@ def ends(file: Quantity, counts: Counts, least_type: str, *, where: str) -> dict
             where=where,
             remedy="give `least_type` as the smallest type that the file has, or look at its size again",
         )
+    loaded = file - counts.unread * each if counts.unread.number else file
     mixture = bool(counts.routed_experts.number)
-    least = counts.dense * each if mixture else file
-    most = file - counts.routed_experts * each if mixture else file
+    least = counts.dense * each if mixture else loaded
+    most = loaded - counts.routed_experts * each if mixture else loaded
     read_least = (counts.dense - counts.input_embedding) * each
     read_most = most - counts.input_embedding * each
-    return {"dense_least": _split(file, least, read_least, counts), "dense_most": _split(file, most, read_most, counts)}
+    return {"dense_least": _split(loaded, least, read_least, counts), "dense_most": _split(loaded, most, read_most, counts)}
 
 
-def _split(file: Quantity, dense: Quantity, dense_read: Quantity, counts: Counts) -> Split:
-    experts = file - dense
+def _split(loaded: Quantity, dense: Quantity, dense_read: Quantity, counts: Counts) -> Split:
+    experts = loaded - dense
     if not experts.number:
         return Split(experts, dense, experts, dense_read)
     return Split(experts, dense, experts * (counts.active_experts / counts.routed_experts), dense_read)

@@ -122,8 +122,8 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "nearest": _nearest(sources.nearest),
         "elsewhere": [_link_to(other) for other in sources.elsewhere],
         "uncited": lambda: [uncited_place(citation) for _, citation in sorted(marks.uncited.items())],
-        "oldest_check": lambda: checked_on(marks, 0),
-        "newest_check": lambda: checked_on(marks, -1),
+        "oldest_check": lambda: _day(marks, 0),
+        "newest_check": lambda: _day(marks, -1),
         "sections": PAGE_SECTIONS,
     }
     values["flags"] = _flags(sources, marks, values)
@@ -450,8 +450,7 @@ def uncited_place(citation: Citation) -> str:
     return f"{code(citation.pattern)} in {code(citation.path)}{said}"
 
 
-def checked_on(marks: Marks, position: int) -> str:
-    """Give the day of the oldest check of what a page says (position 0) or the newest (-1), linked to what was checked."""
+def _day(marks: Marks, position: int) -> str:
     checks = marks.checks()
     if not checks:
         raise InputError("no fact of the guide was ever checked, so it cannot say when")
