@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from generator.check import verdicts
 from generator.check.decode import PARTS
 from generator.check.judged import judge_leniently, shares, shares_with_caches
-from generator.check.numbers import STATED, Worked
+from generator.check.numbers import RATED, STATED, Worked
 from generator.check.verdicts import Verdict
 from generator.check.ways import QUARTERS
 from generator.guide.context import uncited_place
@@ -108,6 +108,13 @@ def _shape(worked: Worked) -> dict[str, object]:
         "has_host": "bandwidth.host" in book,
         "growth": bool(worked.past.growth().number),
         "spills": spills,
+        "unified": worked.subject.card.unified,
+        "tier": "memory" if worked.subject.card.unified else "card",
+        "place": "in memory" if worked.subject.card.unified else "on the card",
+        "windowed": any(cache.window is not None for cache in worked.past.layers.caches),
+        "best_about": spelled(worked.subject.check.best),
+        "reach_everywhere": book["reach.least"].equals(book["reach.most"]),
+        "host_short": needed in book and book["bandwidth.host"] < book[needed],
         "contexts": contexts,
         "first": first,
         "last": last,
@@ -127,7 +134,8 @@ def _rows(worked: Worked, marks: Marks) -> dict[str, object]:
     book, check, last = worked.book, worked.subject.check, worked.subject.contexts[-1]
     own = verdicts.speed(shares(worked, last), book["best.share"].number)
     terms = [name for name in PARTS if any(name in made.parts for made in worked.tokens.values())]
-    names = [*worked.scenarios()]
+    spills = any(part.endswith("_host") for made in worked.tokens.values() for part in made.parts)
+    names = [name for name in worked.scenarios() if spills or not name.endswith(RATED)]
     cells = {name: f"ends.{name}.share." if name != STATED else "decode.claim_share_of_ceiling." for name in names}
     return {
         "kinds": list(_kinds(worked, marks)),
@@ -145,6 +153,8 @@ def _rows(worked: Worked, marks: Marks) -> dict[str, object]:
 
 def _term(name: str, worked: Worked) -> str:
     words = TERM_WORDS[name]
+    if worked.subject.card.unified:
+        words = words.replace(", from the card", "")
     return words if worked.splits[STATED].experts.number else words.replace("what every token reads", "weights")
 
 

@@ -23,10 +23,14 @@ PARTS = ("dense", "dense_host", "experts_card", "experts_host", "cache")
 
 @dataclass(frozen=True, slots=True)
 class Bandwidths:
-    """Bytes a second of the card's memory and of system memory; the latter may be unknown where nothing waits there."""
+    """Bytes a second of the card's memory and of system memory; the latter may be unknown where nothing waits there.
+
+    `alone` marks a machine of one memory: what does not fit there does not run.
+    """
 
     card: Quantity
     host: Quantity | None
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ def token(split: Split, beside: Beside, rates: Bandwidths, note: Note = lambda _
     Raises InputError where weights wait in system memory and its bandwidth is not given.
     """
     room = beside.usable - beside.cache - beside.state - beside.compute
-    if room.number < 0:
+    if room.number < 0 or (rates.alone and room < split.dense + split.experts):
         return None
     parts = {}
     dense_resident = left = resident = None

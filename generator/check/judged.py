@@ -74,7 +74,7 @@ def _fits(worked: Worked) -> Mapping[str, Mapping[int, bool]]:
         found[name] = {}
         for context in worked.subject.contexts:
             beside = worked.beside(context)
-            found[name][context] = split.dense + beside.cache + beside.state + beside.compute <= beside.usable
+            found[name][context] = worked.needed(split, beside) <= beside.usable
     return found
 
 

@@ -51,6 +51,11 @@ class Worked:
             read = past.read(at, cache)
         return Beside(self.book["usable"], cache, read, self.book["recurrent.per_sequence"], compute)
 
+    def needed(self, split: Split, beside: Beside) -> Quantity:
+        """Give what must be in the card's memory: everything but routed experts, which may wait elsewhere where there is an elsewhere."""
+        weights = split.dense + split.experts if self.subject.card.unified and split.experts.number else split.dense
+        return weights + beside.cache + beside.state + beside.compute
+
     def scenarios(self) -> dict[str, tuple[Split, Bandwidths]]:
         """Give what may be otherwise than stated: each end of the split, with system memory as assumed and as rated."""
         found = {}
@@ -130,8 +135,8 @@ def _bandwidths(book: Book, subject: Subject) -> dict[str, Bandwidths]:
     card = book.add("bandwidth.card", card, "GB/s", 0)
     if "bus.realised" in facts:
         _write_bus(book, subject)
-    if check.host is None:
-        return {STATED: Bandwidths(card, None)}
+    if check.host is None or subject.card.unified:
+        return {STATED: Bandwidths(card, None, alone=subject.card.unified)}
     transfers = Quantity.constant(check.host.transfers * 10**6, PER_SECOND, f"rated transfers a second of {check.host.name}")
     channels = Quantity.constant(check.host.channels, ONE, "channels")
     rated = book.add("bandwidth.host_rated", decode.memory_bandwidth(transfers, channels), "GB/s", 0)
@@ -177,7 +182,7 @@ def _write_tiers(worked: Worked, context: int) -> None:
     """Write what the card holds at a context, what a token costs there, and the share of the ceiling that the claim needs."""
     book, split = worked.book, worked.splits[STATED]
     beside = worked.beside(context)
-    book.add(f"needed.{context}", split.dense + beside.cache + beside.state + beside.compute, "GiB", 2)
+    book.add(f"needed.{context}", worked.needed(split, beside), "GiB", 2)
     made = token(split, beside, worked.rates[STATED], lambda name, quantity: _note(book, name, context, quantity))
     if made is None:
         return
@@ -185,6 +190,8 @@ def _write_tiers(worked: Worked, context: int) -> None:
         waiting = split.experts * (Quantity.constant(1, ONE, "all of them") - made.resident)
         book.add(f"experts_cache.on_host.{context}", waiting, "GiB", 1)
         book.add(f"experts_cache.n_cpu_moe.{context}", _depth(worked.shape, made.resident))
+        if made.resident.number == 1:
+            book.add(f"held.{context}", split.dense + split.experts + beside.cache + beside.state + beside.compute, "GiB", 2)
     time = book.add(f"decode.time_per_token.{context}", made.time, "ms", 2)
     ceiling = book.add(f"decode.ceiling.{context}", Quantity.constant(1, TOKEN, "one token") / time, "tok/s", 0)
     book.add(f"decode.claim_share_of_ceiling.{context}", book["claim.speed"] / ceiling, "%", 0)

@@ -79,9 +79,7 @@ def memory(fits: Mapping[str, Mapping[int, bool]], context: int | None) -> Verdi
 
     `context` is the claim's; without one the shortest decides.
     """
-    compared = tuple(
-        Comparison(scenario, f"needed.{at} <= check.usable", holds) for scenario, rows in fits.items() for at, holds in rows.items()
-    )
+    compared = tuple(Comparison(scenario, f"needed.{at} <= usable", holds) for scenario, rows in fits.items() for at, holds in rows.items())
     shortest = min(at for rows in fits.values() for at in rows)
     there = {rows[context or shortest] for rows in fits.values()}
     anywhere = {rows[shortest] for rows in fits.values()}
@@ -98,7 +96,7 @@ def context(trained: int | None, claimed: int, room: Verdict) -> Verdict:
     """Judge the length of a context by itself: the model was trained for it, and its cache fits beside what must be on the card."""
     if trained is None:
         return Verdict(OPEN, "unknown", ())
-    compared = (Comparison("stated", "claim.context <= trained.context", claimed <= trained), *room.comparisons)
+    compared = (Comparison("stated", "claim.context <= config.context_length", claimed <= trained), *room.comparisons)
     if claimed > trained:
         return Verdict(WRONG, "beyond_training", compared)
     return Verdict(room.word, "trained" if room.word == CREDIBLE else room.reason, compared)

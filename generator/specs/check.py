@@ -80,8 +80,9 @@ class Check(Spec):
     (the highest share of a ceiling that a run was seen to reach); `claim.context`, `host.realised`, `bus.realised` and `card.data_rate`
     where the file has them. `said_in` tells whose words the parts are and `said_at` where they stand, empty where nobody recorded it.
     `full_precision` names the file whose size counts the parameters, at two bytes each; the fact `check.least_type` is the smallest type
-    of any matrix in the file of `quant`. `seen` says in words what other runs came near to their ceilings, by the name that the facts
-    `seen.<name>.speed`, `.read` and `.bandwidth` have. `caches` are pairs of types: the one the claim is read with, then others to compare.
+    of any matrix in the file of `quant`. `best` says in words which run is the measure, `seen` which others came near to their ceilings,
+    by the name that the facts `seen.<name>.speed`, `.read` and `.bandwidth` have. `caches` are pairs of types: the one the claim is read
+    with, then others to compare.
     """
 
     name: str
@@ -96,6 +97,7 @@ class Check(Spec):
     files: Mapping[str, Published]
     quant: str
     full_precision: str
+    best: str
     seen: Mapping[str, str]
     host: Host | None
     caches: tuple[tuple[str, str], ...]
@@ -179,12 +181,13 @@ _BANDWIDTHS = Record(
     lambda values, _: (values[_DATA_RATE], values[_HOST], values[_BUS]),
 )
 
+_BEST_ABOUT = required("about", Text(longest=200), "Which run it was.", "a dense model on two cards alone")
 _BEST_SPEED = required("speed", FactShape(), "Measured speed of the run that came nearest to its ceiling.", "41.4 tok/s")
 _BEST_CEILING = required("ceiling", FactShape(), "The ceiling of that run.", "59.6 tok/s")
 _BEST = Record(
     "The run that came nearest to its ceiling.",
-    [_BEST_SPEED, _BEST_CEILING],
-    lambda values, _: (values[_BEST_SPEED], values[_BEST_CEILING]),
+    [_BEST_ABOUT, _BEST_SPEED, _BEST_CEILING],
+    lambda values, _: (values[_BEST_ABOUT], values[_BEST_SPEED], values[_BEST_CEILING]),
 )
 
 _SEEN_ABOUT = required("about", Text(longest=200), "Which run it was.", "a dense model in eight bits on unified memory")
@@ -265,7 +268,7 @@ def _build(values: Values, at: Place) -> Check:
     has = held(values, "check")
     speed, context, said_in, said_at = values[_CLAIM_FIELD]
     rate, host, bus = values[_BANDWIDTHS_FIELD]
-    best_speed, best_ceiling = values[_BEST_FIELD]
+    best, best_speed, best_ceiling = values[_BEST_FIELD]
     written = {
         "claim.speed": speed,
         "claim.context": context,
@@ -298,6 +301,7 @@ def _build(values: Values, at: Place) -> Check:
         files={name: Published(name, *where) for name, (*where, _) in values[_FILES].items()},
         quant=values[_QUANT],
         full_precision=values[_FULL],
+        best=best,
         seen={run: about for run, (about, _) in values[_SEEN].items()},
         host=host[0] if host else None,
         caches=tuple((keys, of_values) for keys, of_values in values[_CACHES]),

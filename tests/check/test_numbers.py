@@ -156,7 +156,9 @@ def test_a_dense_model_larger_than_the_card_is_read_from_both_memories(altered: 
     share = (11 * GIB - cache - 7 * GIB) / 5027783488
     read = float(worked.book["weights.dense_per_token"])
     assert float(worked.book["dense_cache.resident_share.8192"]) == pytest.approx(share)
-    assert float(worked.book["decode.time_per_token.8192"]) == pytest.approx(read * (share / 504.2e9 + (1 - share) / 30e9) + cache / 504.2e9)
+    assert float(worked.book["decode.time_per_token.8192"]) == pytest.approx(
+        read * (share / 504.2e9 + (1 - share) / 30e9) + cache / 504.2e9
+    )
 
 
 def test_weights_in_system_memory_of_which_nothing_is_said_are_refused(altered: Altered) -> None:
