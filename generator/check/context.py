@@ -62,6 +62,7 @@ def values_of(worked: Worked, found: Mapping[str, Verdict], marks: Marks, drawn:
         ),
         "parts": [_part(worked, part, found[part.name], marks) for part in worked.subject.check.parts],
         "headline": _headline(worked, found),
+        "short_credible": verdicts.speed(shares(worked, worked.subject.contexts[0]), worked.book["best.share"].number).reason == "seen",
         "seen": list(_seen(worked, found)),
         "threads": list(_threads(worked, marks)),
         "figures": {name: {"alt": picture.alt, "path": f"{worked.subject.check.name}/{name}.svg"} for name, picture in drawn.items()},

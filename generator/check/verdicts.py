@@ -55,7 +55,8 @@ def speed(shares: Shares, best: Fraction | int, shorter: Verdict | None = None) 
     """Judge a claimed speed at a context against the best share that was seen.
 
     Up to that share it is credible; above the ceiling itself it is wrong; between the two it is open. At the claim's context, where
-    `shorter` is the verdict at the shortest, what is credible there and not here is said to fail at that context.
+    `shorter` is the verdict at the shortest, what is credible there and not here is said to fail at that context, and so is what is open
+    there and impossible here.
     """
     compared, outcomes = [], set()
     for scenario, (key, share) in shares.by_scenario.items():
@@ -69,7 +70,8 @@ def speed(shares: Shares, best: Fraction | int, shorter: Verdict | None = None) 
     if "seen" in outcomes:
         return Verdict(OPEN, "assumptions", comparisons)
     reason = "unseen" if "unseen" in outcomes else "beyond" if "beyond" in outcomes else "no_room"
-    if shorter is not None and shorter.word == CREDIBLE:
+    fails_here = {CREDIBLE: True, OPEN: reason != "unseen"}
+    if shorter is not None and fails_here.get(shorter.word, False):
         return Verdict(NOT_THERE, reason, comparisons)
     return Verdict(OPEN if reason == "unseen" else WRONG, reason, comparisons)
 

@@ -32,6 +32,8 @@ def shares(*values: Fraction | None) -> Shares:
         ((Fraction(85, 100),), FINE, NOT_THERE, "unseen"),
         ((Fraction(140, 100),), FINE, NOT_THERE, "beyond"),
         ((Fraction(85, 100),), Verdict(OPEN, "unseen"), OPEN, "unseen"),
+        ((Fraction(140, 100),), Verdict(OPEN, "unseen"), NOT_THERE, "beyond"),
+        ((Fraction(140, 100),), Verdict(WRONG, "beyond"), WRONG, "beyond"),
         ((None,), FINE, NOT_THERE, "no_room"),
         ((None,), None, WRONG, "no_room"),
         ((Fraction(68, 100), Fraction(70, 100)), None, OPEN, "assumptions"),
@@ -117,8 +119,8 @@ def test_a_speed_is_compared_in_every_scenario(claim: Worked) -> None:
         (38, CREDIBLE, OPEN),  # 38 of 52 is 74 %, of 59 64 %
         (50, CREDIBLE, NOT_THERE),  # 50 of 66 is 75 %
         (62, OPEN, OPEN),  # 62 of 134 is 46 %, of 88 71 %; of 66 94 %, of 52 more than all
-        (80, OPEN, WRONG),  # 80 of 134 is 60 %, of 88 91 %, and 66 is less than 80
-        (100, OPEN, WRONG),  # 100 of 134 is 75 %, and 66 is less than 100
+        (80, OPEN, NOT_THERE),  # 80 of 134 is 60 %, of 88 91 %, and 66 is less than 80
+        (100, OPEN, NOT_THERE),  # 100 of 134 is 75 %, and 66 is less than 100
         (140, WRONG, WRONG),
     ],
 )
