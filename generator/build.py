@@ -18,7 +18,8 @@ from generator.guide.lint import Allowed, lint
 from generator.guide.marks import Marks, code, escaped
 from generator.guide.numbers import Subject, write_numbers
 from generator.guide.numbers.budget import fits
-from generator.guide.page import Page, dated, ledger_values, tidied
+from generator.guide.ollama import ollama_facts, write_ollama
+from generator.guide.page import Page, ledger_values, tidied
 from generator.guide.pictures import pictures
 from generator.guide.referee import write_referee
 from generator.guide.situation import situation_of
@@ -63,10 +64,11 @@ def build_guide(catalog: Catalog, model_name: str, card_name: str, *, answered: 
     """
     sources = gather(catalog, model_name, card_name)
     if answered is not None:
-        sources = replace(sources, facts=dated(sources.facts, answered))
+        sources = replace(sources, facts=Facts(map(answered.dated, sources.facts)))
     subject = subject_of(catalog, sources)
     book = write_numbers(subject)
     write_referee(book, subject)
+    write_ollama(book, subject)
     if fits(book) == "no":
         sources = replace(sources, nearest=nearest_that_fits(catalog, model_name, card_name))
     title = title_of(sources)
@@ -104,7 +106,7 @@ def gather(catalog: Catalog, model_name: str, page: str) -> Sources:
     facts = recipe.facts
     for spec in (model, card, engine, *issues.values()):
         facts = facts.merged(catalog.known(spec))
-    facts = facts.merged(catalog.measured(model_name, page))
+    facts = facts.merged(catalog.measured(model_name, page)).merged(ollama_facts(catalog))
     estimate = estimate_of(catalog, model_name, model.quant(recipe.quant).name)
     if estimate is not None:
         facts = facts.merged([estimate.size, estimate.tolerance.experts, estimate.tolerance.rest])

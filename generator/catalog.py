@@ -186,7 +186,7 @@ class Catalog:
             raise UnknownEntryError(f"recipe of '{model}'", page, own, remedy="`gen list recipes` shows all")
         return self._load(path, load_recipe)
 
-    def claim_check(self, model: str, name: str) -> Check:
+    def check_of(self, model: str, name: str) -> Check:
         """Read the check of a claim about a model. Raises UnknownNameError, SpecErrors."""
         path = self._recipes / "checks" / model / f"{name}.yml"
         if not _NAME.fullmatch(name) or not _NAME.fullmatch(model) or not path.is_file():
@@ -299,7 +299,7 @@ class Catalog:
             "models": lambda: [_model_row(self.model(name)) for name in self.models()],
             "cards": lambda: [_card_row(self.card(name)) for name in self.cards()],
             "recipes": lambda: [self._recipe_row(self.recipe(*names)) for names in self.recipes()],
-            "checks": lambda: [self._check_row(self.claim_check(*names)) for names in self.checks()],
+            "checks": lambda: [self._check_row(self.check_of(*names)) for names in self.checks()],
             "engines": lambda: [_engine_row(self.engine(*names)) for names in self.engines()],
             "issues": lambda: [_issue_row(self.issue(ref)) for ref in self.issues()],
         }
@@ -338,7 +338,7 @@ class Catalog:
         reads += [(self.lock_path(name), partial(self.lock, name)) for name in self.models() if self.lock_path(name).exists()]
         reads += [(path, partial(self._load, path, load_card)) for path in sorted(folder.glob("cards/*.yml"))]
         reads += [(folder / "models" / model / f"{card}.yml", partial(self.recipe, model, card)) for model, card in self.recipes()]
-        reads += [(folder / "checks" / model / f"{name}.yml", partial(self.claim_check, model, name)) for model, name in self.checks()]
+        reads += [(folder / "checks" / model / f"{name}.yml", partial(self.check_of, model, name)) for model, name in self.checks()]
         reads += [(folder / "engines" / name / f"{build}.yml", partial(self.engine, name, build)) for name, build in self.engines()]
         for ref in self.issues():
             tracker, _, number = ref.partition("#")
@@ -393,7 +393,7 @@ class Catalog:
     def _references_of_check(self, model: str, name: str) -> list[Problem]:
         """Note what a check refers to and the catalogue does not hold, and a name that a guide of the model has."""
         try:
-            check = self.claim_check(model, name)
+            check = self.check_of(model, name)
         except GenError:
             return []  # reported where every file is read
         problems = []

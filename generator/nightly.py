@@ -149,7 +149,7 @@ def severities(catalog: Catalog, pairs: Pairs) -> dict[str, str]:
     """Give how bad it is when a fact moves, by the prefix of its key: of each thread of these pages, and of each recipe's own file."""
     wanted = set(pairs)
     recipes = [catalog.recipe(*pair) for pair in catalog.recipes() if pair in wanted]
-    checks = [catalog.claim_check(*pair) for pair in catalog.checks() if pair in wanted]
+    checks = [catalog.check_of(*pair) for pair in catalog.checks() if pair in wanted]
     refs = dict.fromkeys(ref for recipe in recipes for ref in catalog.threads(recipe.engine))
     refs |= dict.fromkeys(ref for check in checks for ref in check.threads)
     files = {f"file.{recipe.quant.lower()}": COMMAND for recipe in recipes}

@@ -14,11 +14,12 @@ from generator.check.subject import Subject
 from generator.check.verdicts import Verdict
 from generator.check.ways import write_ways
 from generator.claims.state import State
+from generator.facts import Facts
 from generator.guide.environment import rendered
 from generator.guide.ledger import Ledger
 from generator.guide.lint import Allowed, lint
 from generator.guide.marks import Marks, code, escaped
-from generator.guide.page import Page, dated, ledger_values, tidied
+from generator.guide.page import Page, ledger_values, tidied
 
 
 class CheckPage(Page):
@@ -37,7 +38,7 @@ def build_check(catalog: Catalog, model: str, name: str, *, answered: State | No
     """
     subject = gather(catalog, model, name)
     if answered is not None:
-        subject = replace(subject, facts=dated(subject.facts, answered))
+        subject = replace(subject, facts=Facts(map(answered.dated, subject.facts)))
     worked = work_out(subject)
     write_ways(worked)
     verdicts = judge(worked)
@@ -58,7 +59,7 @@ def build_check(catalog: Catalog, model: str, name: str, *, answered: State | No
 
 def gather(catalog: Catalog, model_name: str, name: str) -> Subject:
     """Read everything a check is made from: its spec, model, card, engine, threads, and the facts of all of them."""
-    check = catalog.claim_check(model_name, name)
+    check = catalog.check_of(model_name, name)
     model, card = catalog.model(model_name), catalog.card(check.card)
     engine = catalog.engine(check.engine, check.build)
     issues = {ref: catalog.issue(ref) for ref in catalog.threads(check.engine)}

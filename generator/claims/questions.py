@@ -88,7 +88,7 @@ def _specs_of_guide(catalog: Catalog, model: str, page: str) -> list[Spec]:
 
 
 def _specs_of_check(catalog: Catalog, model: str, name: str) -> list[Spec]:
-    check = catalog.claim_check(model, name)
+    check = catalog.check_of(model, name)
     specs: list[Spec] = [check, catalog.model(model), catalog.card(check.card), catalog.engine(check.engine, check.build)]
     return specs + [catalog.issue(ref) for ref in check.threads]
 

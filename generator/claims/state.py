@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -146,6 +146,11 @@ class State:
         """Give the day on which a fact's source last answered what the fact says; None where it last answered something else."""
         history = self.facts.get(fact.key)
         return history.answered.date() if history and history.answered and history.said == _known(fact) else None
+
+    def dated(self, fact: Fact) -> Fact:
+        """Give a fact with the day on which its source last answered it, where that is later than the fact's own."""
+        day = self.answered_on(fact)
+        return replace(fact, checked=day) if day and fact.checked and day > fact.checked else fact
 
     def first_said(self, key: str) -> date | None:
         """Give the day on which a fact's source first answered what it last answered."""

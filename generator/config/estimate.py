@@ -28,6 +28,11 @@ class Estimate:
     parameters: Parameters
     tolerance: Tolerance
 
+    @property
+    def words(self) -> str:
+        """Say that it is an estimate, and how far it may be off."""
+        return f"an estimate, no tensor table is known: {self.tolerance.words(mixture=bool(self.model.experts()))}"
+
 
 def estimated(architecture: str, facts: Facts, quant: str, source: Source, *, where: str, is_converted: bool = False) -> Estimate:
     """Give the estimate of a quant from the facts `config.*` and its published size; for a converted one, from what the converter writes.

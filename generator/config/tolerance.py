@@ -25,6 +25,11 @@ class Tolerance:
     experts: Fact
     rest: Fact
 
+    def words(self, *, mixture: bool) -> str:
+        """Say it in a line, for a mixture of experts or for a model without."""
+        rest = f"within {self.rest.value} %"
+        return f"routed experts within {self.experts.value} % of all of them, other weights {rest}" if mixture else f"weights {rest}"
+
 
 def tolerance_of(quant: str, *, mixture: bool) -> Tolerance:
     """Give the tolerance of a quant's estimate, for a mixture of experts or for a model without."""

@@ -21,6 +21,7 @@ from generator.guide.numbers.beside import DRAFT, draft_types
 from generator.guide.numbers.budget import fits
 from generator.guide.numbers.ladder import fallback_rung, ladder_caches, own_offload
 from generator.guide.numbers.speed import depths
+from generator.guide.ollama import is_older, ollama_values
 from generator.guide.pictures import Picture
 from generator.guide.threads import Threads
 from generator.guide.working import working_rows
@@ -92,6 +93,7 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
     """Give the names that templates may use."""
     book = marks.book
     threads = Threads(sources.issues, sources.recipe, here, marks)
+    floor = floor_of(sources.engine, sources.model, marks)
     values: dict[str, object] = {
         **_names(sources, subject, marks),
         **_run(sources, subject, book),
@@ -107,7 +109,7 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "noted": _noted(sources),
         "command": lambda fallback=None: command(sources, fallback),
         "referee": _referee(sources, marks),
-        "floor": floor_of(sources.engine, sources.model, marks),
+        "floor": floor,
         "cuda": cuda_of(sources.engine, sources.card),
         "backend": backend_of(sources.engine, sources.card, sources.recipe, marks),
         "ladder": _ladder(subject, book),
@@ -126,6 +128,8 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "newest_check": lambda: _day(marks, -1),
         "sections": PAGE_SECTIONS,
     }
+    values["ollama"] = ollama_values(book, subject, sources.model.quant(sources.recipe.quant).file)
+    values["ollama_older"] = is_older(sources.facts, str(floor["build"]))
     values["flags"] = _flags(sources, marks, values)
     values["caps"] = _caps(sources, subject, marks)
     values["written"], values["added"] = _own_sections(sources, marks)
@@ -459,4 +463,4 @@ def _day(marks: Marks, position: int) -> str:
     return f"[{day.isoformat()}]({url})" if url else f"[{day.isoformat()}](#{key})"
 
 
-__all__ = ["Nearest", "Sources", "command", "model_path", "values_of"]
+__all__ = ["Nearest", "Sources", "command", "model_path", "uncited_place", "values_of"]

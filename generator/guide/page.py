@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import ClassVar
 
-from generator.claims.state import State
 from generator.facts import Fact, Facts
 from generator.guide.ledger import Ledger, Row
 from generator.guide.marks import anchor, code, linked
@@ -57,16 +56,6 @@ class Page:
         used += [fact for claim in self.ledger.claims.values() for fact in claim.facts]
         old = {fact.key: fact for fact in used if fact.checked and now - fact.checked > STALE_AFTER}
         return sorted(old.values(), key=lambda fact: (fact.checked or now, fact.key))
-
-
-def dated(facts: Facts, answered: State) -> Facts:
-    """Give facts with the day on which each source last answered, where that is later than what the locks say."""
-    return Facts(_dated(fact, answered) for fact in facts)
-
-
-def _dated(fact: Fact, answered: State) -> Fact:
-    day = answered.answered_on(fact)
-    return replace(fact, checked=day) if day and fact.checked and day > fact.checked else fact
 
 
 def tidied(text: str) -> str:

@@ -35,7 +35,7 @@ def _checks(catalog: Catalog) -> list[str]:
         return []
     lines = ["## Claims checked", "", "What is said in public of speeds, part by part, with the arithmetic.", ""]
     for model, name in catalog.checks():
-        check = catalog.claim_check(model, name)
+        check = catalog.check_of(model, name)
         title = f"{catalog.model(model).title} on {catalog.card(check.card).title}: {check.about}"
         lines.append(f"- {linked(escaped(title), f'checks/{model}/{name}.md')}")
     return [*lines, ""]

@@ -23,7 +23,7 @@ from generator.memory.plan import Device, Plan, caches_bytes, draft_of, make_pla
 from generator.memory.refusals import refuse
 from generator.memory.rows import row_elements
 from generator.memory.settings import Settings, flags_of_recipe, parse_flags
-from generator.planning import is_file, model_of, model_of_quant, projector_file
+from generator.planning import estimate_of, is_file, model_of, model_of_quant, projector_file
 from generator.quantity import Quantity, largest
 from generator.solve.auto import settled
 from generator.specs import Card
@@ -115,11 +115,14 @@ def _of_recipe(
         words = flags_of_recipe(recipe.settings, flags, program)
         settings = parse_flags(words, program)
         origin = f"from the recipe: {shlex.join(_kept(words, flags, program)) or 'no flag'}"
-    model = model_of_quant(catalog, recipe.model, recipe.quant)
+    estimate = estimate_of(catalog, recipe.model, recipe.quant)
+    model = model_of_quant(catalog, recipe.model, recipe.quant) if estimate is None else estimate.model
     found = catalog.card(card or recipe.card)
     beside = projector_file(settings)
     plan = make_plan(model, settings, gpus=gpus, build=build or recipe.build, backend=found.backend, projector=beside)
     report = _report("/".join(pair), plan, Policy(policy or recipe.budget.policy), found)
+    if estimate is not None:
+        origin = f"{origin}\n{estimate.words}"
     return replace(report, origin=origin, excess=excess_of(catalog.measured(*pair)))
 
 

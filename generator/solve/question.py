@@ -14,7 +14,7 @@ from generator.memory.compute import declared_reserve
 from generator.memory.host import prompt_cache_limit
 from generator.memory.model import Model
 from generator.memory.settings import Settings
-from generator.planning import is_file, lacking, model_of, model_of_quant
+from generator.planning import estimate_of, is_file, lacking, model_of, model_of_quant
 from generator.quantity import BYTE, Quantity, parsed
 from generator.solve.goals import Goal
 from generator.solve.grid import MICRO_BATCHES, Grid, attention, cache_pairs, contexts, depths
@@ -28,9 +28,10 @@ WITHOUT_RECIPE: Written = {"n_parallel": 1}
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A model, a card and a goal, with the space to search; `left_out` are quants that could not be looked at, each with the reason.
+    """A model, a card and a goal, with the space to search.
 
-    `longer` are contexts up to the trained one, in tokens, whether or not they are searched.
+    `left_out` are quants that could not be looked at, each with the reason; `estimated` those whose tensor table is not known, each with
+    how far it may be off. `longer` are contexts up to the trained one, in tokens, whether or not they are searched.
     """
 
     model: str
@@ -40,6 +41,7 @@ class Question:
     space: Space
     longer: tuple[int, ...]
     left_out: tuple[tuple[str, str], ...] = ()
+    estimated: tuple[tuple[str, str], ...] = ()
 
 
 def ask(model: str, card: str, goal: str = Goal.FASTEST, *, n_ctx: int | None = None, ram: str | None = None) -> Question:
@@ -53,10 +55,10 @@ def ask(model: str, card: str, goal: str = Goal.FASTEST, *, n_ctx: int | None = 
     spec = catalog.card(card)
     recipe = None
     if model in catalog.models() or not _is_source(model):
-        quants, left_out = _quants(catalog, catalog.model(model))
+        quants, left_out, estimated = _quants(catalog, catalog.model(model))
         recipe = catalog.recipe(model, card) if (model, card) in catalog.recipes() else None
     else:
-        quants, left_out = [Quant("", PurePosixPath(model).name, model_of(model))], []
+        quants, left_out, estimated = [Quant("", PurePosixPath(model).name, model_of(model))], [], []
     chosen = Goal(goal)
     usable = usable_of(catalog, spec)
     longer = _lengths([quant.model for quant in quants], n_ctx)
@@ -64,7 +66,7 @@ def ask(model: str, card: str, goal: str = Goal.FASTEST, *, n_ctx: int | None = 
     if n_ctx is None and chosen is Goal.SAFEST and recipe is not None and recipe.settings.get("n_ctx"):
         searched = (int(recipe.settings["n_ctx"]),)
     space = _space(quants, spec, recipe, searched, usable, memory)
-    return Question(model, spec, chosen, recipe, space, longer, tuple(left_out))
+    return Question(model, spec, chosen, recipe, space, longer, tuple(left_out), tuple(estimated))
 
 
 def _is_source(model: str) -> bool:
@@ -81,13 +83,21 @@ def _memory(text: str) -> int:
     return int(value)
 
 
-def _quants(catalog: Catalog, spec: ModelSpec) -> tuple[list[Quant], list[tuple[str, str]]]:
-    """Give the quants whose headers or shapes are known, and the names of the others with what is missing."""
-    known, left_out = [], []
+Told = list[tuple[str, str]]
+"""Quants by name, each with words on it."""
+
+
+def _quants(catalog: Catalog, spec: ModelSpec) -> tuple[list[Quant], Told, Told]:
+    """Give the quants whose headers or shapes are known, the others with what is missing, and those that are estimates."""
+    known: list[Quant] = []
+    left_out: Told = []
+    estimated: Told = []
     for name, quant in spec.quants.items():
         if missing := lacking(catalog, spec.name, name):
             left_out.append((name, missing))
             continue
+        if estimate := estimate_of(catalog, spec.name, name):
+            estimated.append((name, estimate.words))
         known.append(Quant(name, quant.file, model_of_quant(catalog, spec.name, name)))
     if not known:
         raise InputError(
@@ -95,7 +105,7 @@ def _quants(catalog: Catalog, spec: ModelSpec) -> tuple[list[Quant], list[tuple[
             where=spec.file,
             remedy=f"run `gen lock {spec.name} --header QUANT=FILE`, or name a GGUF file in the model's place",
         )
-    return known, left_out
+    return known, left_out, estimated
 
 
 def _lengths(models: list[Model], n_ctx: int | None) -> tuple[int, ...]:

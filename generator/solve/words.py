@@ -42,6 +42,8 @@ def answer_as_text(answer: Answer) -> Iterator[str]:
         yield from _why(answer)
         yield ""
         yield from _beside(answer, answer.choice)
+    for name, words in question.estimated:
+        yield f"{name} is {words}"
     for name, reason in question.left_out:
         yield f"left out: {name}, {reason}"
 
@@ -195,6 +197,7 @@ def answer_as_dict(answer: Answer) -> dict[str, object]:
         "runner_up": _runner_up(answer),
         "steps": [_step(answer, step) for step in answer.steps],
         "least": {"card": answer.card, "host": answer.host} if answer.choice is None else None,
+        "estimated": [{"quant": name, "words": words} for name, words in question.estimated],
         "left_out": [{"quant": name, "reason": reason} for name, reason in question.left_out],
     }
 

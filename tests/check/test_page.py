@@ -75,7 +75,7 @@ def test_a_dense_page_says_nothing_of_experts_or_of_two_memories() -> None:
 
 def test_an_answer_of_a_source_changes_the_page(project: Path, page: CheckPage) -> None:
     catalog = Catalog.open(project)
-    check = catalog.claim_check(*CLAIM)
+    check = catalog.check_of(*CLAIM)
     size = check.facts["files.q4_k_m.size"]
     fresh = Fact(size.key, 20_000_000_000, "B", "fetched", size.source, checked=size.checked)
     Lock("rtx-3060").updated([fresh], fresh.checked).write(catalog.lock_of(check))  # type: ignore[arg-type]

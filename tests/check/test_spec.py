@@ -46,7 +46,7 @@ def test_the_catalogue_lists_checks_beside_recipes() -> None:
 
 def test_an_unknown_check_suggests_the_near_ones() -> None:
     with pytest.raises(UnknownEntryError, match="did you mean 'rtx-3060'"):
-        Catalog.open(ROOT).claim_check("qwen3.6-35b-a3b", "rtx3060")
+        Catalog.open(ROOT).check_of("qwen3.6-35b-a3b", "rtx3060")
 
 
 def test_what_a_check_refers_to_has_to_be_there(project: Path) -> None:

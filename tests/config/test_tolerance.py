@@ -103,3 +103,9 @@ def test_a_tolerance_says_what_it_rests_on(quant: str) -> None:
 @pytest.mark.parametrize("quant", ["IQ2_M", "IQ3_S", "IQ1_M", "TQ1_0"])
 def test_files_of_few_bits_are_no_usual_mixtures_whatever_their_last_letter(quant: str) -> None:
     assert tolerance_of(quant, mixture=True).rest.value == tolerance_of("IQ2_XXS", mixture=True).rest.value
+
+
+def test_a_tolerance_in_words_speaks_of_experts_where_there_are_any() -> None:
+    found = tolerance_of("Q8_0", mixture=True)
+    assert found.words(mixture=True) == "routed experts within 1 % of all of them, other weights within 1 %"
+    assert found.words(mixture=False) == "weights within 1 %"

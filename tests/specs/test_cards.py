@@ -73,13 +73,19 @@ def test_a_chip_with_sizes_is_a_card_for_each(tmp_path: Path) -> None:
     assert [row.name for row in catalog.listing("cards")] == ["chip-1-16gb", "chip-1-24gb"]
 
 
-@pytest.mark.parametrize("name", ["chip-1", "chip-1-32gb", "chip-1-16", "chip-1-16GB", "chip-1-16gb-24gb"])
+@pytest.mark.parametrize("name", ["chip-1", "chip-1-32gb", "chip-1-16", "chip-1-16gb-24gb"])
 def test_a_chip_without_its_size_is_no_card_and_the_near_ones_are_named(tmp_path: Path, name: str) -> None:
     written(tmp_path, SIZED)
     with pytest.raises(UnknownEntryError) as caught:
         Catalog.open(tmp_path).card(name)
     assert "'chip-1-16gb'" in str(caught.value)
     assert "'chip-1-24gb'" in str(caught.value)
+
+
+def test_a_size_in_other_letters_is_the_one_that_is_meant(tmp_path: Path) -> None:
+    written(tmp_path, SIZED)
+    with pytest.raises(UnknownEntryError, match=r"no card is called 'Chip 1 16GB'; did you mean 'chip-1-16gb'\?"):
+        Catalog.open(tmp_path).card("Chip 1 16GB")
 
 
 def test_a_card_whose_own_name_ends_like_a_size_is_itself(tmp_path: Path) -> None:
