@@ -78,6 +78,9 @@ def work_out(subject: Subject) -> Worked:
         if count.number and count.key not in book:
             book.add(count.key, count, "G", 3 if count is counts.active_experts else 2)
     book.add(counts.read.key, counts.read, "G", 2)
+    if counts.routed_experts.number:
+        book.add("params.experts_share", counts.routed_experts / counts.total, "%", 1)
+        book.add("params.active_share", counts.active_experts / counts.routed_experts, "%", 1)
     file = book.add("weights.file", facts[check.file_of_quant.key].quantity(), "GiB", 2)
     splits = {STATED: _split(book, file, counts), **_ends(book, subject, file, counts)}
     rates = _bandwidths(book, subject)
