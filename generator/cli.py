@@ -169,7 +169,7 @@ def _print_report(row: dict[str, object]) -> None:
     verdicts = row["verdicts"]
     assert isinstance(verdicts, dict)
     for said, word in verdicts.items():
-        print(f"  {word:17s} {said}")
+        print(f"  {word:20s} {said}")
     stale = row["stale"]
     assert isinstance(stale, list)
     if stale:

