@@ -15,11 +15,13 @@ from generator.check.verdicts import Verdict
 from generator.check.ways import write_ways
 from generator.claims.state import State
 from generator.facts import Facts
+from generator.guide.commands import refuse_commands
 from generator.guide.environment import rendered
 from generator.guide.ledger import Ledger
 from generator.guide.lint import Allowed, lint
 from generator.guide.marks import Marks, code, escaped
 from generator.guide.page import Page, ledger_values, tidied
+from generator.memory.harms import Run
 
 
 class CheckPage(Page):
@@ -52,6 +54,7 @@ def build_check(catalog: Catalog, model: str, name: str, *, answered: State | No
     page = tidied(body + "\n" + rendered(templates, "ledger.md.j2", ledger_values(ledger, name, CheckPage.ledger_name)))
     beside = {f"{name}/{CheckPage.ledger_name}": ledger.json()} | {f"{name}/{each}.svg": picture.svg for each, picture in drawn.items()}
     names, folder = tuple(proper_names(subject)), f"{CheckPage.folder}/{model}"
+    refuse_commands(page, worked.shape, Run(subject.card.backend, build=subject.check.build), file=f"site/{folder}/{name}.md")
     lint(page, ledger, Allowed(names, frozenset(marks.quotes), frozenset(marks.days), frozenset(beside)), file=f"site/{folder}/{name}.md")
     files = {f"{folder}/{name}.md": page} | {f"{folder}/{path}": text for path, text in beside.items()}
     return CheckPage(model, name, subject.title, names, files, ledger, subject.facts)

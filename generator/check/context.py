@@ -14,6 +14,7 @@ from generator.guide.context import uncited_place
 from generator.guide.ledger import Ledger
 from generator.guide.marks import Marks, code, escaped, linked, spelled
 from generator.guide.pictures import Picture
+from generator.guide.situation import LONG_CONTEXT
 from generator.specs.check import Part, Published
 
 SECTIONS = ("read", "tiers", "ceiling", "split", "ways", "prefill", "threads", "calibrate", "unknown")
@@ -43,6 +44,9 @@ SCENARIO_WORDS = {
     "dense_least_host_rated": "least bytes, system memory at its rating",
     "dense_most_host_rated": "most bytes, system memory at its rating",
 }
+
+NEEDLE_TOKENS = 8
+"""Tokens that a line of filler takes at the most, in the test whether a long context is read."""
 
 WITHIN = {"seen": "yes", "assumptions": "depends"}
 """Whether a share is within what was seen, by the reason of the verdict on it; anything else is a no."""
@@ -106,7 +110,6 @@ def _shape(worked: Worked) -> dict[str, object]:
     return {
         "mixture": bool(worked.splits[STATED].experts.number),
         "has_state": bool(worked.past.state().number),
-        "has_host": "bandwidth.host" in book,
         "growth": bool(worked.past.growth().number),
         "spills": spills,
         "unified": worked.subject.card.unified,
@@ -121,6 +124,7 @@ def _shape(worked: Worked) -> dict[str, object]:
         "last": last,
         "claimed": worked.subject.claimed_context,
         "depth": depth,
+        "needle_lines": last // NEEDLE_TOKENS if last > LONG_CONTEXT else 0,
         "reach": bool(int(book["reach.least"])),
         "other_caches": len(worked.subject.check.caches) > 1,
         "cache_largest": last in worked.tokens

@@ -13,7 +13,7 @@ from generator.check.subject import Subject
 from generator.guide.ledger import Book
 from generator.guide.marks import decimals_of
 from generator.memory.model import Model
-from generator.quantity import BIT, BYTE, BYTE_PER_SECOND, ONE, PER_SECOND, TOKEN, Quantity, derived
+from generator.quantity import BIT, BYTE, BYTE_PER_SECOND, ONE, PER_SECOND, TOKEN, Number, Quantity, derived, scalar
 from generator.traffic import decode, prefill
 
 STATED = "stated"
@@ -151,17 +151,18 @@ def _bandwidths(book: Book, subject: Subject) -> dict[str, Bandwidths]:
 def _write_bus(book: Book, subject: Subject) -> None:
     """Write what the card's PCI Express slot is rated at, where its generation and lanes are known, and what is reached of it."""
     facts = subject.facts
-    if all(f"card.{name}" in facts and facts[f"card.{name}"].known for name in ("pcie_generation", "pcie_lanes")):
+    known = all(f"card.{name}" in facts and facts[f"card.{name}"].known for name in ("pcie_generation", "pcie_lanes"))
+    if known and facts["card.pcie_generation"].value in PCIE:
         generation, lanes = (facts[f"card.{name}"].quantity() for name in ("pcie_generation", "pcie_lanes"))
-        speed = PCIE[int(generation)] * 10**9 * 128 // 130 // 8
         words = "bytes a second of a lane of this generation, times the lanes"
-        rated = derived(speed * int(lanes), BYTE_PER_SECOND, [generation, lanes], lambda read: _rated(*read), words)  # type: ignore[arg-type]
+        value = _rated(int(generation), int(lanes))
+        rated = derived(value, BYTE_PER_SECOND, [generation, lanes], lambda read: _rated(*map(scalar, read)), words)
         book.add("bandwidth.bus_rated", rated, "GB/s", 1)
     book.add("bandwidth.bus", facts["bus.realised"].quantity(), "GB/s", 0)
 
 
-def _rated(generation: int, lanes: int) -> int:
-    return PCIE[generation] * 10**9 * 128 // 130 // 8 * lanes
+def _rated(generation: Number, lanes: Number) -> Number:
+    return PCIE[int(generation)] * 10**9 * 128 // 130 // 8 * lanes
 
 
 def _write_past(worked: Worked) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from generator.config.estimate import estimated
 from generator.errors import InputError
@@ -52,9 +52,9 @@ class Subject:
         if not self.facts.under("config"):
             raise InputError(f"the shape of '{self.model.name}' is not known", where=self.model.file, remedy="give `config`")
         published = self.check.file_of_quant
-        size = int(self.facts[published.key].quantity().rounded_up())
         known = self.facts[published.key]
-        own = type(known)(f"file.{published.name.lower()}.size", size, "B", known.origin, known.source, checked=known.checked)
+        size = int(known.quantity().rounded_up())
+        own = replace(known, key=f"file.{published.name.lower()}.size", value=size, unit="B")
         source = Source("", title=f"config in {self.model.file}, each value with its source")
         facts = self.facts.merged([own])
         return estimated(self.model.architecture, facts, published.name, source, where=self.model.file).model

@@ -11,9 +11,10 @@ import pytest
 from generator.build import outdated
 from generator.catalog import Catalog
 from generator.check.build import CheckPage, build_check
+from generator.errors import RefusedSettings
 from generator.facts import Fact, Lock
 from generator.guide.lint import LintErrors
-from tests.check.conftest import CLAIM, DENSE, ROOT, Built
+from tests.check.conftest import CLAIM, DENSE, ROOT, Built, rewrite
 
 
 def text_of(page: CheckPage) -> str:
@@ -119,3 +120,11 @@ def test_a_context_that_leaves_no_room_is_said_to_and_has_no_figures(rebuilt: Bu
     assert (verdict["verdict"], verdict["reason"]) == ("not at that context", "no_room")
     assert "At [131,072 tokens](#context.131072) the cache leaves no room." in text_of(page)
     assert list(page.files) == ["checks/qwen3.6-35b-a3b/rtx-3060.md", "checks/qwen3.6-35b-a3b/rtx-3060/check.json"]
+
+
+def test_a_command_that_the_engine_would_refuse_is_refused_before_a_reader_copies_it(project: Path) -> None:
+    path = project / "templates" / "check" / "calibrate.md.j2"
+    path.write_text(path.read_text(encoding="utf-8").replace("-fa on -ctk", "-fa off -ctk"), encoding="utf-8")
+    rewrite(project, (("caches: [[f16, f16], [q8_0, q8_0], [q4_0, q4_0]]", "caches: [[q8_0, q8_0]]"),))
+    with pytest.raises(RefusedSettings, match="flash attention"):
+        build_check(Catalog.open(project), *CLAIM)
