@@ -89,8 +89,8 @@ def parser() -> argparse.ArgumentParser:
     _pair(lint, optional=True)
     lint.add_argument("--all", action="store_true", help="every recipe of the catalogue")
 
-    listing = commands.add_parser("list", help="models, cards, recipes, engines and issues of the catalogue")
-    listing.add_argument("kind", nargs="?", choices=["models", "cards", "recipes", "engines", "issues"], help="only these")
+    listing = commands.add_parser("list", help="models, cards, recipes, checks, engines and issues of the catalogue")
+    listing.add_argument("kind", nargs="?", choices=["models", "cards", "recipes", "checks", "engines", "issues"], help="only these")
     _json(listing)
 
     schema = commands.add_parser("schema", help="the JSON Schema of a kind of spec")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from dataclasses import replace
 from pathlib import Path
 
 from generator.catalog import Catalog
 from generator.claims.state import State
 from generator.errors import GenError, Problem, RefusedSettings, SpecErrors
-from generator.facts import Fact, Facts, write_whole
+from generator.facts import Facts, write_whole
 from generator.guide.commands import refuse_commands, run_of
 from generator.guide.context import Nearest, Sources, values_of
 from generator.guide.environment import rendered
@@ -20,7 +19,7 @@ from generator.guide.marks import Marks, code, escaped
 from generator.guide.numbers import Subject, write_numbers
 from generator.guide.numbers.budget import fits
 from generator.guide.ollama import ollama_facts, write_ollama
-from generator.guide.page import ledger_values, tidied
+from generator.guide.page import Page, ledger_values, tidied
 from generator.guide.pictures import pictures
 from generator.guide.referee import write_referee
 from generator.guide.situation import situation_of
@@ -34,9 +33,6 @@ from generator.specs import Engine, Recipe
 
 METHODS = ("context", "expert-offload", "drift", "numbers", "unknown")
 """Pages that explain how things are worked out."""
-
-STALE_AFTER = timedelta(days=30)
-"""A fact that was not checked for longer is named after a build."""
 
 
 class OutdatedPageError(GenError):
@@ -52,33 +48,13 @@ class OutdatedPageError(GenError):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Guide:
-    """A built guide: its name, its files by path below `site/`, its ledger, and the facts it rests on.
+class Guide(Page):
+    """A built guide: how to run a model on a card."""
 
-    `names` are the proper names with digits that its title may have.
-    """
+    __slots__ = ()
 
-    model: str
-    card: str
-    title: str
-    names: tuple[str, ...]
-    files: Mapping[str, str]
-    ledger: Ledger
-    facts: Facts
-    folder: str = "guides"
-
-    @property
-    def page(self) -> str:
-        """Path of the page below `site/`."""
-        return f"{self.folder}/{self.model}/{self.card}.md"
-
-    def stale(self, now: date) -> list[Fact]:
-        """Give the facts of the guide that were not checked for longer than STALE_AFTER, oldest first."""
-        used = [self.facts[key] for key in self.ledger.rows if key in self.facts]
-        used += [fact for claim in self.ledger.claims.values() for fact in claim.facts]
-        old = {fact.key: fact for fact in used if fact.checked and now - fact.checked > STALE_AFTER}
-        return sorted(old.values(), key=lambda fact: (fact.checked or now, fact.key))
+    folder = "guides"
+    ledger_name = "guide.json"
 
 
 def build_guide(catalog: Catalog, model_name: str, card_name: str, *, answered: State | None = None) -> Guide:

@@ -3,6 +3,7 @@
     recipes/models/<model>/model.yml, <card>.yml, model.lock.json, and <card>.measure.lock.json once an engine was asked
     recipes/cards/<card>.yml
     recipes/engines/<engine>/<build>.yml
+    recipes/checks/<model>/<name>.yml
     recipes/issues/<tracker>/<number>.md
     and beside them, once a source was asked, cards/<card>.lock.json, engines/<engine>/<build>.lock.json,
     issues/<tracker>/threads.lock.json
@@ -142,8 +143,12 @@ class Catalog:
         return sorted((path.parent.name, path.stem) for path in files)
 
     def checks(self) -> list[tuple[str, str]]:
-        """Give the (model, name) of every check of a claim."""
+        """Give the (model, name) of every check."""
         return sorted((path.parent.name, path.stem) for path in self._recipes.glob("checks/*/*.yml"))
+
+    def pages(self) -> list[tuple[str, str]]:
+        """Give the (model, name) of every page: recipes and checks."""
+        return sorted([*self.recipes(), *self.checks()])
 
     def engines(self) -> list[tuple[str, str]]:
         """Give the (engine, build) of every engine at a build."""
@@ -182,11 +187,11 @@ class Catalog:
         return self._load(path, load_recipe)
 
     def check_of(self, model: str, name: str) -> Check:
-        """Read a check of a claim about a model. Raises UnknownNameError, SpecErrors."""
+        """Read the check of a claim about a model. Raises UnknownNameError, SpecErrors."""
         path = self._recipes / "checks" / model / f"{name}.yml"
-        if not _NAME.fullmatch(model) or not _NAME.fullmatch(name) or not path.is_file():
-            own = [each for of, each in self.checks() if of == model]
-            raise UnknownEntryError(f"check of '{model}'", name, own, remedy="`gen list checks` shows all")
+        if not _NAME.fullmatch(name) or not _NAME.fullmatch(model) or not path.is_file():
+            known = [each for of, each in self.checks() if of == model]
+            raise UnknownEntryError(f"check of '{model}'", name, known, remedy="`gen list checks` shows all")
         return self._load(path, load_check)
 
     def engine(self, name: str, build: str) -> Engine:
@@ -242,6 +247,8 @@ class Catalog:
                 return self.lock_path(spec.name)
             case Card():
                 return self._recipes / "cards" / f"{spec.name}.lock.json"
+            case Check():
+                return self._recipes / "checks" / spec.model / f"{spec.name}.lock.json"
             case Engine():
                 return self._recipes / "engines" / spec.name / f"{spec.build}.lock.json"
             case Issue():
@@ -281,6 +288,8 @@ class Catalog:
             problems += self._problems_of(path, read)
         for model, card in self.recipes():
             problems += self._references(model, card)
+        for model, name in self.checks():
+            problems += self._references_of_check(model, name)
         if problems:
             raise SpecErrors(sorted(dict.fromkeys(problems), key=lambda problem: (problem.file, problem.line)))
 
@@ -290,7 +299,7 @@ class Catalog:
             "models": lambda: [_model_row(self.model(name)) for name in self.models()],
             "cards": lambda: [_card_row(self.card(name)) for name in self.cards()],
             "recipes": lambda: [self._recipe_row(self.recipe(*names)) for names in self.recipes()],
-            "checks": lambda: [_check_row(self.check_of(*names)) for names in self.checks()],
+            "checks": lambda: [self._check_row(self.check_of(*names)) for names in self.checks()],
             "engines": lambda: [_engine_row(self.engine(*names)) for names in self.engines()],
             "issues": lambda: [_issue_row(self.issue(ref)) for ref in self.issues()],
         }
@@ -381,6 +390,35 @@ class Catalog:
                 look(f"settings.{name}", lambda: self.engine(recipe.engine, recipe.build).flag(name))  # noqa: B023  # called at once
         return problems
 
+    def _references_of_check(self, model: str, name: str) -> list[Problem]:
+        """Note what a check refers to and the catalogue does not hold, and a name that a guide of the model has."""
+        try:
+            check = self.check_of(model, name)
+        except GenError:
+            return []  # reported where every file is read
+        problems = []
+        wanted: dict[str, Callable[[], object]] = {
+            "model": partial(self.model, check.model),
+            "card": partial(self.card, check.card),
+            "build": partial(self.engine, check.engine, check.build),
+            **{f"threads.{ref}": partial(self.issue, ref) for ref in check.threads},
+        }
+        for path, get in wanted.items():
+            try:
+                get()
+            except UnknownNameError as error:
+                problems.append(Problem(check.file, check.lines.get(path, 0), path, error.problem, error.remedy))
+            except GenError:
+                continue  # the file referred to has problems of its own
+        if (model, name) in self.recipes():
+            message, remedy = f"a guide of the model is called '{name}' as well", "rename the check: commands know a page by its name"
+            problems.append(Problem(check.file, check.lines.get("check", 0), "check", message, remedy))
+        return problems
+
+    def _check_row(self, check: Check) -> Row:
+        title = f"{self.model(check.model).title} on {self.card(check.card).title}: {check.about}"
+        return Row("check", f"{check.model} {check.name}", title, f"{check.quant}, {check.engine} {check.build}")
+
     def _recipe_row(self, recipe: Recipe) -> Row:
         title = f"{self.model(recipe.model).title} on {recipe.titled(self.card(recipe.card))}"
         return Row("recipe", f"{recipe.model} {recipe.page}", title, f"{recipe.quant}, {recipe.engine} {recipe.build}")
@@ -393,10 +431,6 @@ def _model_row(model: Model) -> Row:
 def _card_row(card: Card) -> Row:
     memory = card.facts["card.memory"]
     return Row("card", card.name, card.full_name, f"{card.vendor} {card.architecture}, {memory.value} {memory.unit}")
-
-
-def _check_row(check: Check) -> Row:
-    return Row("check", f"{check.model} {check.name}", check.title, f"{check.quant}, {check.engine} {check.build}")
 
 
 def _engine_row(engine: Engine) -> Row:

@@ -18,9 +18,8 @@ from generator.errors import GenError, InputError
 if TYPE_CHECKING:
     from datetime import date, datetime
 
-    from generator.build import Guide
     from generator.catalog import Catalog
-    from generator.claims.state import State
+    from generator.guide.page import Page
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -93,28 +92,20 @@ def _chosen(args: argparse.Namespace, catalog: Catalog) -> list[tuple[str, str]]
     if args.all:
         if args.model:
             raise InputError("--all and a model exclude each other", remedy="name a model and a card, or give --all alone")
-        return [*catalog.recipes(), *catalog.checks()]
+        return catalog.pages()
     if not args.model:
         raise InputError("no model is named", remedy="name a model and a card, or give --all; `gen list recipes` shows what there is")
     if args.card:
         return [(args.model, args.card)]
     catalog.model(args.model)
-    return [pair for pair in (*catalog.recipes(), *catalog.checks()) if pair[0] == args.model]
-
-
-def _page(catalog: Catalog, model: str, name: str, *, answered: State | None = None) -> Guide:
-    """Build a page: the check of that name where there is one, else the guide."""
-    from generator.build import build_guide
-    from generator.check.page import build_check
-
-    made = build_check if (model, name) in catalog.checks() else build_guide
-    return made(catalog, model, name, answered=answered)
+    return [pair for pair in catalog.pages() if pair[0] == args.model]
 
 
 def _build(args: argparse.Namespace) -> int:
     from generator.build import OutdatedPageError, outdated, write_files
     from generator.claims.state import STATE_FOLDER, State
     from generator.method import method_pages
+    from generator.pages import build_page
     from generator.publish.index import settle_index
 
     catalog = _catalog()
@@ -123,17 +114,17 @@ def _build(args: argparse.Namespace) -> int:
     site = catalog.root / "site"
     answered = State.read(catalog.root / STATE_FOLDER / "state.json") if args.dated else None
     old: list[str] = []
-    rows, guides = [], []
-    for model, card in _chosen(args, catalog):
-        guide = _page(catalog, model, card, answered=answered)
-        guides.append(guide)
+    rows, pages = [], []
+    for model, name in _chosen(args, catalog):
+        page = build_page(catalog, model, name, answered=answered)
+        pages.append(page)
         if args.check:
-            old += outdated(guide.files, site)
+            old += outdated(page.files, site)
             continue
-        written = write_files(guide.files, site)
-        rows.append(_report(guide, [str(path.relative_to(catalog.root)) for path in written], _today(args)))
+        written = write_files(page.files, site)
+        rows.append(_report(page, [str(path.relative_to(catalog.root)) for path in written], _today(args)))
     if args.all:
-        methods = method_pages([guide for guide in guides if guide.folder == "guides"], catalog.root / "templates")
+        methods = method_pages(pages, catalog.root / "templates")
         old += outdated(methods, site) if args.check else []
         if not args.check:
             write_files(methods, site)
@@ -150,13 +141,14 @@ def _build(args: argparse.Namespace) -> int:
     return 0
 
 
-def _report(guide: Guide, written: list[str], now: date) -> dict[str, object]:
+def _report(page: Page, written: list[str], now: date) -> dict[str, object]:
     headline = ["budget.total", "budget.ceiling", "budget.slack", "host.total", "settings.n_ctx"]
-    stale = [{"fact": fact.key, "checked": str(fact.checked)} for fact in guide.stale(now)]
+    stale = [{"fact": fact.key, "checked": str(fact.checked)} for fact in page.stale(now)]
     return {
-        "page": f"site/{guide.page}",
+        "page": f"site/{page.page}",
         "written": written,
-        "numbers": {key: guide.ledger[key].display for key in headline if key in guide.ledger.rows},
+        "numbers": {key: page.ledger[key].display for key in headline if key in page.ledger.rows},
+        "verdicts": {str(each["says"]): str(each["verdict"]) for each in page.ledger.verdicts.values()},
         "stale": stale,
     }
 
@@ -174,6 +166,10 @@ def _print_report(row: dict[str, object]) -> None:
     }
     for key, display in numbers.items():
         print(f"  {words[key]:17s} {display}")
+    verdicts = row["verdicts"]
+    assert isinstance(verdicts, dict)
+    for said, word in verdicts.items():
+        print(f"  {word:20s} {said}")
     stale = row["stale"]
     assert isinstance(stale, list)
     if stale:
@@ -185,8 +181,9 @@ def _print_report(row: dict[str, object]) -> None:
 
 def _explain(args: argparse.Namespace) -> int:
     from generator.guide.explain import explained, summary
+    from generator.pages import build_page
 
-    ledger = _page(_catalog(), args.model, args.card).ledger
+    ledger = build_page(_catalog(), args.model, args.card).ledger
     if args.json:
         rows = ledger.as_dict()
         if args.key:
@@ -258,10 +255,12 @@ def _new_card(args: argparse.Namespace) -> int:
 
 
 def _lint(args: argparse.Namespace) -> int:
+    from generator.pages import build_page
+
     catalog = _catalog()
     pairs = _chosen(args, catalog)
     for model, card in pairs:
-        _page(catalog, model, card)
+        build_page(catalog, model, card)
         print(f"{model}/{card}: clean")
     return 0
 
@@ -291,7 +290,7 @@ def _check(args: argparse.Namespace) -> int:
     from generator.publish.report import as_text
 
     catalog = _catalog()
-    pairs = _chosen(args, catalog) if args.model else catalog.recipes()
+    pairs = _chosen(args, catalog) if args.model else catalog.pages()
     live, session = open_live(catalog.root)
     with session:
         report = check(catalog.root, pairs, live, now=args.now or _moment_now(), everything=args.everything, progress=_progress)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from generator.guide.environment import rendered
 from generator.guide.ledger import Book, Ledger, Row
 from generator.guide.lint import Allowed, lint
 from generator.guide.marks import anchor, code, escaped, linked
-from generator.guide.page import tidied
+from generator.guide.page import Page, tidied
 from generator.quantity import TOKEN, Quantity, derived
 
 WORKED = "llama-3.1-8b"
@@ -52,8 +52,12 @@ class _Figures:
         return Ledger({}, rows, {})
 
 
-def method_pages(guides: Sequence[Guide], templates: Path) -> dict[str, str]:
-    """Give the pages by their paths below the site's folder. Raises LintErrors for a page that may not be published."""
+def method_pages(pages: Iterable[Page], templates: Path) -> dict[str, str]:
+    """Give the pages, with figures from the guides among `pages`, by their paths below the site's folder.
+
+    Raises LintErrors for a page that may not be published.
+    """
+    guides = [page for page in pages if isinstance(page, Guide)]
     return {f"method/{name}.md": _page(name, guides, templates) for name in METHODS}
 
 

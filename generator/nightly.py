@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from generator.build import Guide, build_guide, write_files
+from generator.build import write_files
 from generator.catalog import Catalog
 from generator.claims import Claim
 from generator.claims.answers import Live
@@ -27,6 +27,8 @@ from generator.claims.state import STATE_FOLDER, State, comparable
 from generator.errors import GenError
 from generator.facts import Fact, write_whole
 from generator.guide.ledger import Ledger
+from generator.guide.page import Page
+from generator.pages import build_page
 from generator.publish.report import Report
 from generator.sources.github import GitHub
 from generator.sources.hub import Hub
@@ -42,19 +44,19 @@ Pairs = Iterable[tuple[str, str]]
 
 @dataclass(slots=True)
 class Pages:
-    """Guides by recipe as they were built, and those that could not be, with the error's words."""
+    """Guides and checks by model and name as they were built, and those that could not be, with the error's words."""
 
-    guides: dict[tuple[str, str], Guide] = field(default_factory=dict)
+    built: dict[tuple[str, str], Page] = field(default_factory=dict)
     failed: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @staticmethod
-    def built(root: Path, pairs: Pairs) -> Pages:
-        """Build the guides of recipes from what is on disk now; one that fails does not stop the others."""
+    def build(root: Path, pairs: Pairs) -> Pages:
+        """Build the pages from what is on disk now; one that fails does not stop the others."""
         pages = Pages()
         catalog = Catalog.open(root)
         for pair in pairs:
             try:
-                pages.guides[pair] = build_guide(catalog, *pair)
+                pages.built[pair] = build_page(catalog, *pair)
             except GenError as error:
                 pages.failed[pair] = str(error)
         return pages
@@ -89,15 +91,15 @@ def nightly(
     everything: bool = False,
     progress: Progress = lambda _done, _all: None,
 ) -> Report:
-    """Check every recipe, write the pages that changed and the list of changes; give the report."""
+    """Check every page of the catalogue, write the pages that changed and the list of changes; give the report."""
     from generator.method import method_pages
     from generator.publish.changes import record
 
-    report, pages = _checked(root, Catalog.open(root).recipes(), live, now=now, everything=everything, progress=progress)
-    for guide in pages.guides.values():
-        write_files(guide.files, root / "site")
+    report, pages = _checked(root, Catalog.open(root).pages(), live, now=now, everything=everything, progress=progress)
+    for page in pages.built.values():
+        write_files(page.files, root / "site")
     if not pages.failed:
-        write_files(method_pages(list(pages.guides.values()), root / "templates"), root / "site")
+        write_files(method_pages(pages.built.values(), root / "templates"), root / "site")
     record(root / "site", report.drifts, base_url)
     return report
 
@@ -126,27 +128,32 @@ def _checked(root: Path, pairs: Pairs, live: Live, *, now: datetime, everything:
     pending.add(night.drifts)
     pending.write()
     write_locks(night, state)
-    after = Pages.built(root, wanted)
-    committed = {pair: _committed(root, *pair) for pair in after.guides}
+    after = Pages.build(root, wanted)
+    committed = {pair: _committed(root / "site" / page.ledger_path) for pair, page in after.built.items()}
     severity = severities(catalog, wanted)
     pending.touch(lambda drift: _touched(drift, committed, after), severity)
     pending.write()
     drifts = sorted(pending.drifts, key=lambda drift: (drift.weight, drift.subject))
-    return Report(now, night.asked, night.answered, night.not_due, drifts, night.unanswered, _failed(root, night, after)), after
+    return Report(now, night.asked, night.answered, night.not_due, drifts, night.unanswered, _failed(catalog, night, after)), after
 
 
-def _failed(root: Path, night: Night, after: Pages) -> list[tuple[str, str]]:
+def _failed(catalog: Catalog, night: Night, after: Pages) -> list[tuple[str, str]]:
     """Give what is our own fault: locks that could not be written, pages that could not be built."""
-    locks = [(path.relative_to(root).as_posix(), reason) for path, reason in sorted(night.unwritten.items())]
-    return locks + [(f"site/guides/{model}/{card}.md", error) for (model, card), error in after.failed.items()]
+    locks = [(path.relative_to(catalog.root).as_posix(), reason) for path, reason in sorted(night.unwritten.items())]
+    checks = set(catalog.checks())
+    pages = [("checks" if pair in checks else "guides", pair, error) for pair, error in after.failed.items()]
+    return locks + [(f"site/{folder}/{model}/{name}.md", error) for folder, (model, name), error in pages]
 
 
 def severities(catalog: Catalog, pairs: Pairs) -> dict[str, str]:
-    """Give how bad it is when a fact moves, by the prefix of its key: of each thread of these recipes, and of each one's own file."""
-    recipes = [catalog.recipe(*pair) for pair in pairs]
-    issues = {ref: catalog.issue(ref) for recipe in recipes for ref in catalog.threads(recipe.engine)}
+    """Give how bad it is when a fact moves, by the prefix of its key: of each thread of these pages, and of each recipe's own file."""
+    wanted = set(pairs)
+    recipes = [catalog.recipe(*pair) for pair in catalog.recipes() if pair in wanted]
+    checks = [catalog.check_of(*pair) for pair in catalog.checks() if pair in wanted]
+    refs = dict.fromkeys(ref for recipe in recipes for ref in catalog.threads(recipe.engine))
+    refs |= dict.fromkeys(ref for check in checks for ref in check.threads)
     files = {f"file.{recipe.quant.lower()}": COMMAND for recipe in recipes}
-    return files | {issue.prefix: issue.severity for issue in issues.values()}
+    return files | {issue.prefix: issue.severity for issue in map(catalog.issue, refs)}
 
 
 # --- what a drift touches ------------------------------------------------------------------------
@@ -157,13 +164,13 @@ def _owner(key: str) -> str:
 
 
 Rows = Mapping[str, Mapping[str, object]]
-"""Numbers, or claims, of a committed `guide.json`, by key."""
+"""Numbers, or claims, of a committed ledger, by key."""
 
 
-def _committed(root: Path, model: str, card: str) -> tuple[Rows, Rows]:
+def _committed(ledger: Path) -> tuple[Rows, Rows]:
     """Give the numbers and claims that readers have now; none where the page was never built, or was edited beyond reading."""
     try:
-        rows = json.loads((root / "site" / "guides" / model / card / "guide.json").read_text(encoding="utf-8"))
+        rows = json.loads(ledger.read_text(encoding="utf-8"))
         return dict(rows["numbers"]), dict(rows["claims"])
     except (OSError, ValueError, KeyError, TypeError):
         return {}, {}
@@ -172,7 +179,7 @@ def _committed(root: Path, model: str, card: str) -> tuple[Rows, Rows]:
 def _touched(drift: Drift, committed: Mapping[tuple[str, str], tuple[Rows, Rows]], after: Pages) -> list[Touched]:
     """Give what a drift moves on each page: numbers that follow from it and changed, claims that rest on it or now say something else."""
     found = []
-    for pair, guide in after.guides.items():
+    for pair, guide in after.built.items():
         old_numbers, old_claims = committed[pair]
         numbers = _moved_numbers(drift.subject, old_numbers, guide.ledger)
         claims = tuple(claim.id for claim in guide.ledger.claims.values() if _concerns(drift, claim, old_claims))

@@ -16,12 +16,13 @@ from xml.etree import ElementTree as ET
 import markdown  # type: ignore[import-untyped]
 import pytest
 
-from generator.build import STALE_AFTER, Guide, OutdatedPageError, build_guide, outdated, write_files
+from generator.build import Guide, OutdatedPageError, build_guide, outdated, write_files
 from generator.catalog import Catalog
 from generator.errors import InputError, MissingFileError, RefusedSettings, SpecErrors, UnknownNameError
 from generator.facts import LockError
 from generator.guide.environment import TemplateError
 from generator.guide.lint import LintErrors
+from generator.guide.page import STALE_AFTER
 from generator.guide.prose import ProseError
 
 ROOT = Path(__file__).resolve().parents[1]

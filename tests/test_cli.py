@@ -147,7 +147,7 @@ def test_list_shows_all_or_one_kind_to_people_and_to_machines(gen: Gen) -> None:
 def test_schema_prints_one_schema_or_all(gen: Gen) -> None:
     one = json.loads(gen("schema", "card").out)
     assert one == json.loads((ROOT / "schemas" / "card.json").read_text(encoding="utf-8"))
-    assert set(json.loads(gen("schema").out)) == {"card", "engine", "issue", "model", "recipe"}
+    assert set(json.loads(gen("schema").out)) == {"card", "check", "engine", "issue", "model", "recipe"}
 
 
 def test_lock_writes_nothing_when_nothing_changed(gen: Gen, project: Path) -> None:

@@ -1,1 +1,1 @@
-"""The second kind of page: a public claim about speed, held against what must be read for a token."""
+"""The second kind of page: a public claim of speed, held against what has to be read for a token and what fits where."""

@@ -1,229 +1,248 @@
-"""Every number of a check, from the model's configuration, the size of one file, and bandwidths.
-
-The view is that of two tiers: what every token reads has to be on the card, and what is left of the card is a cache of routed experts
-whose other share is read from system memory. Bytes of a file are shared out over parameters, so everything here is an estimate.
-"""
+"""Every number of a check, derived and named, in the order a reader meets them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import ceil
 
-from generator.config.estimate import estimated
-from generator.config.parameters import parameters_of
-from generator.config.tolerance import tolerance_of
-from generator.facts import Fact, Facts, Source
+from generator.check.decode import Bandwidths, Beside, Token, token
+from generator.check.params import Counts, counts_of
+from generator.check.past import Past
+from generator.check.split import Split, by_parameters, ends
+from generator.check.subject import Subject
 from generator.guide.ledger import Book
-from generator.memory import kv_cache, recurrent
-from generator.memory.architectures import layers_of
+from generator.guide.marks import decimals_of
 from generator.memory.model import Model
-from generator.quantity import BYTE, ONE, PARAMETER, SECOND, TOKEN, Quantity, smallest, total
-from generator.specs import Check
+from generator.quantity import BIT, BYTE, BYTE_PER_SECOND, ONE, PER_SECOND, TOKEN, Number, Quantity, derived, scalar
+from generator.traffic import decode, prefill
 
-BF16_BYTES = 2
-ONE_TOKEN = Quantity.constant(1, TOKEN, "one token")
-ONE_SECOND = Quantity.constant(1, SECOND, "one second")
+STATED = "stated"
+"""The scenario of the page: bytes by share of parameters, system memory at what is assumed."""
 
+RATED = "host_rated"
+"""The scenario in which system memory reaches its rated bandwidth."""
 
-@dataclass(frozen=True, slots=True)
-class Split:
-    """How a file is divided between routed experts and all else, in bytes."""
-
-    experts: Quantity
-    dense: Quantity
+PCIE = {3: 8, 4: 16, 5: 32}
+"""Transfers a second of a lane by generation, in 10^9, each of one bit, of which 128 in 130 are data."""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """What a token takes at one depth of context, in seconds by what is read, and the ceiling in tokens per second."""
+@dataclass(slots=True)
+class Worked:
+    """The book of a check, and what its numbers were made of, for what goes beyond them."""
 
-    dense: Quantity
-    experts_card: Quantity
-    experts_host: Quantity
-    cache: Quantity
-    time: Quantity
-    ceiling: Quantity
+    book: Book
+    subject: Subject
+    shape: Model
+    counts: Counts
+    splits: dict[str, Split]
+    rates: dict[str, Bandwidths]
+    past: Past
+    tokens: dict[int, Token] = field(default_factory=dict)
 
+    def beside(self, context: int, past: Past | None = None, extra: Quantity | None = None) -> Beside:
+        """Give what the card holds beside weights at a context; `extra` is held as well."""
+        past = past or self.past
+        compute = self.book["check.compute"] if extra is None else self.book["check.compute"] + extra
+        if past is self.past and f"kv.{context}" in self.book:
+            cache, read = self.book[f"kv.{context}"], self.book[f"kv.read.{context}"]
+        else:
+            at = Quantity.constant(context, TOKEN, "a context")
+            cache = past.held(at, past.growth())
+            read = past.read(at, cache)
+        return Beside(self.book["usable"], cache, read, self.book["recurrent.per_sequence"], compute)
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What the numbers are about: a check, its facts, and the model's shape."""
+    def needed(self, split: Split, beside: Beside) -> Quantity:
+        """Give what must be in the card's memory: everything but routed experts, which may wait elsewhere where there is an elsewhere."""
+        weights = split.dense + split.experts if self.subject.card.unified and split.experts.number else split.dense
+        return weights + beside.cache + beside.state + beside.compute
 
-    check: Check
-    architecture: str
-    facts: Facts
-
-    @property
-    def model(self) -> Model:
-        """The model as its configuration describes it; only its shape is used."""
-        size = self.facts["check.file_size"]
-        known = Facts([*self.facts.under("config"), Fact(f"file.{self.check.quant.lower()}.size", size.value, size.unit)])
-        return estimated(self.architecture, known, self.check.quant, Source(""), where=self.check.file).model
-
-    def fact(self, name: str) -> Quantity:
-        """Give a fact of the check as a quantity."""
-        return self.facts[f"check.{name}"].quantity()
-
-
-def write_check(claim: Claim) -> Book:
-    """Give the book of a check's numbers."""
-    book = Book()
-    _parameters(book, claim)
-    split = _weights(book, claim)
-    _memory(book, claim)
-    for n_ctx in claim.check.contexts:
-        depth = book.add(f"depth.{n_ctx}", Quantity.constant(n_ctx, TOKEN, "a depth of context that the check considers"), "tokens")
-        _residency(book, claim, split, n_ctx, depth)
-        _decode(book, n_ctx)
-    _ends(book, claim, split)
-    _prefill(book, claim)
-    _readers(book, claim)
-    return book
+    def scenarios(self) -> dict[str, tuple[Split, Bandwidths]]:
+        """Give what may be otherwise than stated: each end of the split, with system memory as assumed and as rated."""
+        found = {}
+        for split_name, split in self.splits.items():
+            for rate_name, rates in self.rates.items():
+                words = [word for word in (split_name, rate_name) if word != STATED]
+                found["_".join(words) or STATED] = (split, rates)
+        return found
 
 
-# --- what there is -------------------------------------------------------------------------------
+def work_out(subject: Subject) -> Worked:
+    """Give the numbers of a check. Raises what reading shape and sizes raises."""
+    book, check, facts = Book(), subject.check, subject.facts
+    book.add("claim.speed", facts["claim.speed"].quantity(), "tok/s", decimals_of(facts["claim.speed"]))
+    if "claim.context" in facts:
+        book.add("claim.context", facts["claim.context"].quantity(), "tokens")
+    full = facts[check.files[check.full_precision].key].quantity() if check.full_precision else None
+    counts = counts_of(subject.model.architecture, facts, where=subject.model.file, full_precision=full)
+    for count in (*counts.kinds, counts.total, counts.from_shapes, counts.active_experts, counts.dense, counts.input_embedding):
+        if count.number and count.key not in book:
+            book.add(count.key, count, "G", 3 if count is counts.active_experts else 2)
+    book.add(counts.read.key, counts.read, "G", 2)
+    if counts.routed_experts.number:
+        book.add("params.experts_share", counts.routed_experts / counts.total, "%", 1)
+        book.add("params.active_share", counts.active_experts / counts.routed_experts, "%", 1)
+    file = book.add("weights.file", facts[check.file_of_quant.key].quantity(), "GiB", 2)
+    splits = {STATED: _split(book, file, counts), **_ends(book, subject, file, counts)}
+    rates = _bandwidths(book, subject)
+    best = [book.add(f"best.{name}", facts[f"best.{name}"].quantity(), "tok/s", 1) for name in ("speed", "ceiling")]
+    book.add("best.share", best[0] / best[1], "%", 0)
+    _write_seen(book, subject)
+    shape = subject.shape()
+    worked = Worked(book, subject, shape, counts, splits, rates, Past.of(shape, check.build, check.caches[0]))
+    _write_past(worked)
+    for context in subject.contexts:
+        _write_tiers(worked, context)
+    _write_ends(worked)
+    _write_prefill(worked)
+    return worked
 
 
-def _parameters(book: Book, claim: Claim) -> None:
-    counted = parameters_of(claim.architecture, claim.facts.under("config"), where=claim.check.file)
-    whole = claim.fact("parameters_file") / Quantity.constant(BF16_BYTES, BYTE, "bytes of a BF16")
-    everything = book.add("params.total", _as_parameters(whole), "G", 2)
-    experts = book.add("params.routed_experts", counted.routed_experts, "G", 2)
-    active = book.add("params.active_experts", counted.active_experts, "G", 3)
-    shared = book.add("params.shared_expert", counted.shared_expert, "G", 2)
-    router = book.add("params.router", counted.router, "G", 2)
-    embeddings = book.add("params.embeddings", counted.embeddings, "G", 2)
-    book.add("params.attention_and_norms", everything - experts - shared - router - embeddings, "G", 2)
-    words = claim.facts["config.vocab_size"].quantity()
-    book.add("header.vocab_size", words)
-    width = book.add("header.embedding_length", claim.facts["config.embedding_length"].quantity())
-    table = book.add("params.input_embedding", _as_parameters(words * width), "G", 2)
-    book.add("params.read_per_token", active + everything - experts - table, "G", 2)
-    book.add("params.experts_share", experts / everything, "%", 1)
-    book.add("params.active_share", active / experts, "%", 1)
+def _write_seen(book: Book, subject: Subject) -> None:
+    """Write the share of its ceiling that each other run reached."""
+    for run in subject.check.seen:
+        speed, read, bandwidth = (subject.facts[f"seen.{run}.{name}"].quantity() for name in ("speed", "read", "bandwidth"))
+        ceiling = bandwidth / (read / Quantity.constant(1, TOKEN, "one token"))
+        book.add(f"seen.{run}.share", speed / ceiling, "%", 0)
 
 
-def _as_parameters(count: Quantity) -> Quantity:
-    return count * Quantity.constant(1, PARAMETER, "one parameter")
+def _split(book: Book, file: Quantity, counts: Counts) -> Split:
+    """Write how the file's bytes are split by parameters."""
+    split = by_parameters(file, counts)
+    read = book.add("weights.dense_per_token", split.dense_read, "GB", 2)
+    if not split.experts.number:
+        return Split(split.experts, book.add("weights.dense", split.dense, "GiB", 2), split.experts_read, read)
+    experts = book.add("weights.experts", split.experts, "GiB", 1)
+    dense = book.add("weights.dense", split.dense, "GiB", 2)
+    return Split(experts, dense, book.add("weights.experts_per_token", split.experts_read, "GB", 2), read)
 
 
-def _weights(book: Book, claim: Claim) -> Split:
-    file = book.add("weights.file", claim.fact("file_size"), "GiB", 2)
-    share = book["params.routed_experts"] / book["params.total"]
-    experts = book.add("weights.experts", file * share, "GiB", 1)
-    dense = book.add("weights.dense", file - experts, "GiB", 1)
-    reads = (book["params.read_per_token"] - book["params.active_experts"]) / book["params.total"]
-    book.add("read.dense", file * reads, "GB", 2)
-    book.add("read.experts", file * book["params.active_experts"] / book["params.total"], "GB", 2)
-    tolerance = tolerance_of(claim.check.quant, mixture=True)
-    book.add("tolerance.experts", tolerance.experts.quantity(), "%", 0)
-    book.add("tolerance.rest", tolerance.rest.quantity(), "%", 0)
-    return Split(experts, dense)
+def _ends(book: Book, subject: Subject, file: Quantity, counts: Counts) -> dict[str, Split]:
+    """Write both ends of what the split may be."""
+    found = ends(file, counts, str(subject.facts["check.least_type"].value), where=subject.check.where("least_type"))
+    named = {}
+    for name, split in found.items():
+        dense = book.add(f"ends.{name}.dense", split.dense, "GiB", 2)
+        read = book.add(f"ends.{name}.dense_per_token", split.dense_read, "GB", 2)
+        named[name] = Split(split.experts, dense, split.experts_read, read)
+    return named
 
 
-def _memory(book: Book, claim: Claim) -> None:
-    model = claim.model
-    layers = layers_of(model, claim.check.build)
-    rows = [kv_cache.bytes_per_token(cache, cache.blocks, *claim.check.cache) for cache in layers.caches if cache.window is None]
-    row = rows[0] if len(rows) == 1 else total(rows, unit=rows[0].unit, words="caches that grow with the context")
-    book.add(f"kv.bytes_per_token.{'/'.join(claim.check.cache)}", row)
-    states = [
-        recurrent.bytes_per_block(state) * Quantity.constant(len(state.blocks), ONE, "blocks with a state") for state in layers.states
-    ]
-    if states:
-        book.add("recurrent.per_sequence", states[0] if len(states) == 1 else total(states, words="states"), "MiB", 1)
-    book.add("budget.usable", claim.fact("usable"), "GiB", 1)
-    book.add("budget.compute", claim.fact("compute"), "GiB", 2)
-    book.add("bandwidth.card", claim.fact("card_bandwidth"), "GB/s", 0)
-    book.add("bandwidth.host", claim.fact("host_bandwidth"), "GB/s", 0)
-    book.add("bandwidth.link", claim.fact("link_bandwidth"), "GB/s", 0)
-    book.add("observed.best_share", claim.fact("best_share"), "%", 0)
-    book.add("context.trained", claim.facts["config.context_length"].quantity())
-    book.add("claim.speed", Quantity.constant(claim.check.speed, TOKEN, "tokens a second that are claimed") / ONE_SECOND, "tok/s", 0)
+def _bandwidths(book: Book, subject: Subject) -> dict[str, Bandwidths]:
+    """Write the bandwidths; give them as assumed, and with system memory at its label where that is another number."""
+    check, facts = subject.check, subject.facts
+    if "card.data_rate" in facts:
+        bus = facts["card.memory_bus"].quantity() / Quantity.constant(8, BIT, "bits of a byte")
+        card = bus * Quantity.constant(1, BYTE, "one byte") * facts["card.data_rate"].quantity()
+    else:
+        card = facts["card.memory_bandwidth"].quantity()
+    card = book.add("bandwidth.card", card, "GB/s", 0)
+    if "bus.realised" in facts:
+        _write_bus(book, subject)
+    if check.host is None or subject.card.unified:
+        return {STATED: Bandwidths(card, None, alone=subject.card.unified)}
+    transfers = Quantity.constant(check.host.transfers * 10**6, PER_SECOND, f"rated transfers a second of {check.host.name}")
+    channels = Quantity.constant(check.host.channels, ONE, "channels")
+    rated = book.add("bandwidth.host_rated", decode.memory_bandwidth(transfers, channels), "GB/s", 0)
+    host = book.add("bandwidth.host", facts["host.realised"].quantity(), "GB/s", 0)
+    book.add("bandwidth.host_share", host / rated, "%", 0)
+    return {STATED: Bandwidths(card, host), RATED: Bandwidths(card, rated)}
 
 
-# --- at a depth ----------------------------------------------------------------------------------
+def _write_bus(book: Book, subject: Subject) -> None:
+    """Write what the card's PCI Express slot is rated at, where its generation and lanes are known, and what is reached of it."""
+    facts = subject.facts
+    known = all(f"card.{name}" in facts and facts[f"card.{name}"].known for name in ("pcie_generation", "pcie_lanes"))
+    if known and facts["card.pcie_generation"].value in PCIE:
+        generation, lanes = (facts[f"card.{name}"].quantity() for name in ("pcie_generation", "pcie_lanes"))
+        words = "bytes a second of a lane of this generation, times the lanes"
+        value = _rated(int(generation), int(lanes))
+        rated = derived(value, BYTE_PER_SECOND, [generation, lanes], lambda read: _rated(*map(scalar, read)), words)
+        book.add("bandwidth.bus_rated", rated, "GB/s", 1)
+    book.add("bandwidth.bus", facts["bus.realised"].quantity(), "GB/s", 0)
 
 
-def _residency(book: Book, claim: Claim, split: Split, n_ctx: int, depth: Quantity) -> None:
-    cache = book.add(f"kv.at.{n_ctx}", book[f"kv.bytes_per_token.{'/'.join(claim.check.cache)}"] * depth, "GiB", 2)
-    left = _left(book, split.dense, cache)
-    book.add(f"experts_cache.left.{n_ctx}", left, "GiB", 2)
-    book.add(f"experts_cache.resident_share.{n_ctx}", _share(left, split.experts), "%", 0)
+def _rated(generation: Number, lanes: Number) -> Number:
+    return PCIE[int(generation)] * 10**9 * 128 // 130 // 8 * lanes
 
 
-def _left(book: Book, dense: Quantity, cache: Quantity) -> Quantity:
-    left = book["budget.usable"] - dense - cache - book["budget.compute"]
-    return left - book["recurrent.per_sequence"] if "recurrent.per_sequence" in book else left
+def _write_past(worked: Worked) -> None:
+    """Write what the past takes: growth by token, state, and the cache at each context."""
+    book, past = worked.book, worked.past
+    pair = "/".join(past.caches)
+    growth = book.add(f"kv.bytes_per_token.{pair}", past.growth())
+    book.add("kv.blocks", Quantity.constant(len(past.layers.attention.blocks), ONE, "blocks that cache"))
+    book.add("recurrent.per_sequence", past.state(), "GiB", 2)
+    if past.layers.recurrent:
+        book.add("recurrent.blocks", Quantity.constant(len(past.layers.recurrent), ONE, "blocks that keep a state"))
+    book.add("check.compute", worked.subject.facts["check.compute"].quantity(), "GiB", 2)
+    book.add("usable", worked.subject.facts[worked.subject.usable].quantity(), "GiB", 1)
+    for context in worked.subject.contexts:
+        at = book.add(f"context.{context}", Quantity.constant(context, TOKEN, "a context that the check considers"), "tokens")
+        held = book.add(f"kv.{context}", past.held(at, growth), "GiB", 2)
+        book.add(f"kv.read.{context}", past.read(at, held), "GB", 2)
 
 
-def _share(left: Quantity, experts: Quantity) -> Quantity:
-    """Give the share of routed experts that the card holds: none where nothing is left, all where more is left than they take."""
-    whole = Quantity.constant(1, ONE, "all of them")
-    share = left / experts
-    return Quantity.constant(0, ONE, "nothing is left") if share.number < 0 else smallest([share, whole])
+def _write_tiers(worked: Worked, context: int) -> None:
+    """Write what the card holds at a context, what a token costs there, and the share of the ceiling that the claim needs."""
+    book, split = worked.book, worked.splits[STATED]
+    beside = worked.beside(context)
+    book.add(f"needed.{context}", worked.needed(split, beside), "GiB", 2)
+    made = token(split, beside, worked.rates[STATED], lambda name, quantity: _note(book, name, context, quantity))
+    if made is None:
+        return
+    if made.resident is not None:
+        waiting = split.experts * (Quantity.constant(1, ONE, "all of them") - made.resident)
+        book.add(f"experts_cache.on_host.{context}", waiting, "GiB", 1)
+        book.add(f"experts_cache.n_cpu_moe.{context}", _depth(worked.shape, made.resident))
+        if made.resident.number == 1:
+            book.add(f"held.{context}", split.dense + split.experts + beside.cache + beside.state + beside.compute, "GiB", 2)
+    time = book.add(f"decode.time_per_token.{context}", made.time, "ms", 2)
+    ceiling = book.add(f"decode.ceiling.{context}", Quantity.constant(1, TOKEN, "one token") / time, "tok/s", 0)
+    book.add(f"decode.claim_share_of_ceiling.{context}", book["claim.speed"] / ceiling, "%", 0)
+    worked.tokens[context] = made
 
 
-def _token(book: Book, dense: Quantity, experts: Quantity, share: Quantity, cache: Quantity, host: Quantity) -> Token:
-    """Give what a token takes when so many bytes of it are dense and of experts, and a share of the experts is on the card."""
-    card = book["bandwidth.card"]
-    whole = Quantity.constant(1, ONE, "all of them")
-    times = (dense / card, experts * share / card, experts * (whole - share) / host, cache / card)
-    time = total(times, unit=times[0].unit, words="dense + experts on the card + experts on the host + cache")
-    return Token(*times, time, ONE_TOKEN / time)
+def _note(book: Book, name: str, context: int, quantity: Quantity) -> Quantity:
+    """Write a number of a token at a context, and give it with its name."""
+    key, unit, digits = {
+        "left": ("experts_cache.left", "GiB", 2),
+        "resident": ("experts_cache.resident_share", "%", 0),
+        "dense_resident": ("dense_cache.resident_share", "%", 0),
+    }.get(name, (f"decode.{name}", "ms", 2))
+    return book.add(f"{key}.{context}", quantity, unit, digits)
 
 
-def _decode(book: Book, n_ctx: int) -> None:
-    share, cache = book[f"experts_cache.resident_share.{n_ctx}"], book[f"kv.at.{n_ctx}"]
-    token = _token(book, book["read.dense"], book["read.experts"], share, cache, book["bandwidth.host"])
-    book.add(f"decode.dense.{n_ctx}", token.dense, "ms", 2)
-    book.add(f"decode.experts_card.{n_ctx}", token.experts_card, "ms", 2)
-    book.add(f"decode.experts_host.{n_ctx}", token.experts_host, "ms", 2)
-    book.add(f"decode.cache.{n_ctx}", token.cache, "ms", 2)
-    book.add(f"decode.time_per_token.{n_ctx}", token.time, "ms", 2)
-    ceiling = book.add(f"decode.ceiling.{n_ctx}", token.ceiling, "tok/s", 0)
-    book.add(f"decode.claim_share_of_ceiling.{n_ctx}", book["claim.speed"] / ceiling, "%", 0)
+def _depth(shape: Model, share: Quantity) -> Quantity:
+    """Give the blocks whose experts go to system memory so that no more than a share stays on the card: -ncmoe counts blocks."""
+    blocks = len({tensor.block for tensor in shape.experts()})
+    value = ceil(blocks * (1 - share.number))
+    return derived(value, ONE, [share], lambda _: value, f"blocks of {blocks} with experts, for the share that is not resident")
 
 
-def _ends(book: Book, claim: Claim, split: Split) -> None:
-    """Write the share of the ceiling that the claim needs at both ends of the tolerance: dense weights larger, and smaller."""
-    one = Quantity.constant(1, ONE, "the estimate itself")
-    for name, sign in (("slow", 1), ("fast", -1)):
-        rest = one + book["tolerance.rest"] * sign
-        dense = split.dense * rest
-        experts = book["weights.file"] - dense
-        for n_ctx in claim.check.contexts:
-            cache = book[f"kv.at.{n_ctx}"]
-            share = _share(_left(book, dense, cache), experts)
-            read = book["read.experts"] * experts / split.experts
-            token = _token(book, book["read.dense"] * rest, read, share, cache, book["bandwidth.host"])
-            book.add(f"tolerance.{name}.{n_ctx}", book["claim.speed"] / token.ceiling, "%", 0)
+def _write_ends(worked: Worked) -> None:
+    """Write, for each scenario but the stated one, the ceiling at each context and the share of it that the claim needs."""
+    book = worked.book
+    for name, (split, rates) in worked.scenarios().items():
+        if name == STATED:
+            continue
+        for context in worked.subject.contexts:
+            made = token(split, worked.beside(context), rates)
+            if made is not None:
+                ceiling = book.add(f"ends.{name}.ceiling.{context}", made.ceiling, "tok/s", 0)
+                book.add(f"ends.{name}.share.{context}", book["claim.speed"] / ceiling, "%", 0)
 
 
-def _prefill(book: Book, claim: Claim) -> None:
-    """Write what each pass over a prompt of the longest context reads on the host, and the time that takes at the least."""
-    longest = claim.check.contexts[-1]
-    resident = book[f"experts_cache.left.{longest}"]
-    per_pass = book.add("prefill.host_bytes_per_pass", book["weights.experts"] - resident, "GiB", 1)
-    for batch in claim.check.batches:
-        size = Quantity.constant(batch, TOKEN, "-ub")
-        passes = book.add(f"prefill.passes.{batch}", (book[f"depth.{longest}"] / size).rounded_up())
-        book.add(f"prefill.floor.{batch}", per_pass * passes / book["bandwidth.host"], "s", 1)
-    book.add("stream.experts", book["read.experts"] / book["bandwidth.link"], "ms", 1)
-    book.add("stream.compute", book["read.experts"] / book["bandwidth.host"], "ms", 1)
-    book.add("stream.ratio", book["bandwidth.host"] / book["bandwidth.link"], "×", 1)
-
-
-def _readers(book: Book, claim: Claim) -> None:
-    """Write the ceiling at each context for several bandwidths of system memory, in which a reader finds their own."""
-    for rate, n_ctx in _pairs(claim):
-        key = f"reader.{rate}"
-        if key not in book:
-            book.add(key, Fact(key, rate, "GB/s", "declared", note="a bandwidth of system memory to compare with").quantity(), "GB/s", 0)
-        share, cache = book[f"experts_cache.resident_share.{n_ctx}"], book[f"kv.at.{n_ctx}"]
-        token = _token(book, book["read.dense"], book["read.experts"], share, cache, book[key])
-        book.add(f"{key}.ceiling.{n_ctx}", token.ceiling, "tok/s", 0)
-
-
-def _pairs(claim: Claim) -> Iterator[tuple[int, int]]:
-    return ((rate, n_ctx) for rate in claim.check.host_rates for n_ctx in claim.check.contexts)
+def _write_prefill(worked: Worked) -> None:
+    """Write what reading a prompt of the longest context moves, by micro-batch: all experts that are not resident, once a pass."""
+    book, context = worked.book, worked.subject.contexts[-1]
+    host = worked.rates[STATED].host
+    if host is None or f"experts_cache.on_host.{context}" not in book or not book[f"experts_cache.on_host.{context}"].number:
+        return
+    moved = book.add("prefill.host_bytes_per_pass", book[f"experts_cache.on_host.{context}"], "GiB", 1)
+    for batch in worked.subject.check.batches:
+        size = book.add(f"prefill.batch.{batch}", Quantity.constant(batch, TOKEN, "tokens of a micro-batch"), "tokens")
+        passes = book.add(f"prefill.passes.{batch}", prefill.passes(book[f"context.{context}"], size))
+        everything = prefill.moved(moved, passes)
+        book.add(f"prefill.floor.{batch}", everything / host, "s", 1)
+        if "bandwidth.bus" in book:
+            book.add(f"prefill.over_bus.{batch}", everything / book["bandwidth.bus"], "s", 0)

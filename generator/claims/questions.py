@@ -13,7 +13,7 @@ from pathlib import Path
 
 from generator.catalog import Catalog
 from generator.facts import Ask, Fact, Facts, Source
-from generator.specs import Engine, Issue, Model, Spec
+from generator.specs import Check, Engine, Issue, Model, Spec
 
 THREAD_FIELDS = ("kind", "state", "reason", "title", "labels")
 """What is always asked of a thread; comments and days too where the spec has them."""
@@ -67,13 +67,11 @@ class Question:
 
 
 def questions(catalog: Catalog, pairs: Iterable[tuple[str, str]]) -> list[Question]:
-    """Give every question that the guides of these recipes raise, each once, in a stable order."""
+    """Give every question that these pages, guides or checks, raise, each once, in a stable order."""
     found: dict[str, Question] = {}
-    for model, card in pairs:
-        recipe = catalog.recipe(model, card)
-        specs: list[Spec] = [catalog.model(model), catalog.card(recipe.card), catalog.engine(recipe.engine, recipe.build)]
-        specs += [catalog.issue(ref) for ref in catalog.threads(recipe.engine)]
-        for spec in specs:
+    checks = set(catalog.checks())
+    for pair in pairs:
+        for spec in _specs_of_check(catalog, *pair) if pair in checks else _specs_of_guide(catalog, *pair):
             known = catalog.known(spec)
             for fact in _askable(spec, known):
                 assert fact.ask is not None
@@ -81,6 +79,18 @@ def questions(catalog: Catalog, pairs: Iterable[tuple[str, str]]) -> list[Questi
                 known_moved = known[moved] if moved in known else Fact(moved, None)
                 found.setdefault(fact.key, Question(fact, fact.ask, catalog.lock_of(spec), known_moved))
     return list(found.values())
+
+
+def _specs_of_guide(catalog: Catalog, model: str, page: str) -> list[Spec]:
+    recipe = catalog.recipe(model, page)
+    specs: list[Spec] = [catalog.model(model), catalog.card(recipe.card), catalog.engine(recipe.engine, recipe.build)]
+    return specs + [catalog.issue(ref) for ref in catalog.threads(recipe.engine)]
+
+
+def _specs_of_check(catalog: Catalog, model: str, name: str) -> list[Spec]:
+    check = catalog.check_of(model, name)
+    specs: list[Spec] = [check, catalog.model(model), catalog.card(check.card), catalog.engine(check.engine, check.build)]
+    return specs + [catalog.issue(ref) for ref in check.threads]
 
 
 def _moved_key(fact: Fact) -> str:
@@ -105,6 +115,8 @@ def _implied(spec: Spec) -> Iterator[Fact]:
         yield from _of_model(spec)
     elif isinstance(spec, Engine):
         yield from _of_engine(spec)
+    elif isinstance(spec, Check):
+        yield from _of_check(spec)
 
 
 def _of_thread(issue: Issue) -> Iterator[Fact]:
@@ -129,6 +141,13 @@ def _of_model(model: Model) -> Iterator[Fact]:
             ask = Ask.of("hub_file", repository=model.repository, file=quant.file, field=name)
             yield Fact(f"file.{quant.name.lower()}.{name}", None, "B" if name == "size" else "", source=source, ask=ask)
     yield Fact("model.gated", None, source=source, ask=Ask.of("hub_repository", repository=model.repository, field="gated"))
+
+
+def _of_check(check: Check) -> Iterator[Fact]:
+    for published in check.files.values():
+        if published.repository and published.file:
+            ask = Ask.of("hub_file", repository=published.repository, file=published.file, field="size")
+            yield Fact(published.key, None, "B", source=Source(f"https://huggingface.co/{published.repository}"), ask=ask)
 
 
 def _of_engine(engine: Engine) -> Iterator[Fact]:

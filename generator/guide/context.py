@@ -123,9 +123,9 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "known_issues": bool(threads.gathered()),
         "nearest": _nearest(sources.nearest),
         "elsewhere": [_link_to(other) for other in sources.elsewhere],
-        "uncited": lambda: [_uncited(citation) for _, citation in sorted(marks.uncited.items())],
-        "oldest_check": lambda: day_of(marks, 0),
-        "newest_check": lambda: day_of(marks, -1),
+        "uncited": lambda: [uncited_place(citation) for _, citation in sorted(marks.uncited.items())],
+        "oldest_check": lambda: _day(marks, 0),
+        "newest_check": lambda: _day(marks, -1),
         "sections": PAGE_SECTIONS,
     }
     values["ollama"] = ollama_values(book, subject)
@@ -447,15 +447,14 @@ def _referee(sources: Sources, marks: Marks) -> dict[str, object] | None:
     }
 
 
-def _uncited(citation: Citation) -> str:
+def uncited_place(citation: Citation) -> str:
     """Name a place of the engine's source whose line was not read at the pin, and where it was read instead."""
     elsewhere = citation.read_elsewhere
     said = f", line {code(str(elsewhere.line))} of {code(elsewhere.source)}" if elsewhere else ""
     return f"{code(citation.pattern)} in {code(citation.path)}{said}"
 
 
-def day_of(marks: Marks, position: int) -> str:
-    """Give a day on which something of the page was checked, by its place from the oldest, linked to its source."""
+def _day(marks: Marks, position: int) -> str:
     checks = marks.checks()
     if not checks:
         raise InputError("no fact of the guide was ever checked, so it cannot say when")
@@ -464,4 +463,4 @@ def day_of(marks: Marks, position: int) -> str:
     return f"[{day.isoformat()}]({url})" if url else f"[{day.isoformat()}](#{key})"
 
 
-__all__ = ["Nearest", "Sources", "command", "day_of", "model_path", "values_of"]
+__all__ = ["Nearest", "Sources", "command", "model_path", "uncited_place", "values_of"]

@@ -145,12 +145,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Rows by key and claims by id, both in a stable order."""
+    """Rows by key and claims by id, both in a stable order; `verdicts` on the parts of a public claim, where the page is of one."""
 
     recipe: Mapping[str, object]
     rows: Mapping[str, Row]
     claims: Mapping[str, Claim]
     dates: frozenset[tuple[str, str]] = frozenset()
+    verdicts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     @staticmethod
     def of(recipe: Mapping[str, object], book: Book, claims: Iterable[Claim], facts: Facts) -> Ledger:
@@ -183,6 +184,7 @@ class Ledger:
             "recipe": dict(self.recipe),
             "numbers": {key: row.as_dict() for key, row in self.rows.items()},
             "claims": {claim.id: claim.as_dict() for claim in self.claims.values()},
+            **({"verdicts": {name: dict(verdict) for name, verdict in self.verdicts.items()}} if self.verdicts else {}),
         }
 
     def json(self) -> str:

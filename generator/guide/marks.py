@@ -128,7 +128,7 @@ class Marks:
         fact = self.facts[key]
         if isinstance(fact.value, int | float) and not isinstance(fact.value, bool):
             unit = {"B": None, "tok": None}.get(fact.unit, fact.unit)
-            self.book.add(key, fact.quantity(), unit, _decimals(fact))
+            self.book.add(key, fact.quantity(), unit, decimals_of(fact))
 
     # claims, quotations, links
 
@@ -274,6 +274,6 @@ class Marks:
         return sorted(found.items())
 
 
-def _decimals(fact: Fact) -> int:
+def decimals_of(fact: Fact) -> int:
     """Give the decimals that a fact's value is written with; none for a whole number."""
     return max(0, -int(Decimal(str(fact.value)).normalize().as_tuple().exponent))

@@ -1,16 +1,61 @@
-"""The page as a whole: its last section from the ledger, and the blank lines between its parts."""
+"""The page as a whole: what every kind of page has, its last section from the ledger, and the blank lines between its parts."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import ClassVar
 
+from generator.facts import Fact, Facts
 from generator.guide.ledger import Ledger, Row
 from generator.guide.marks import anchor, code, linked
+
+STALE_AFTER = timedelta(days=30)
+"""A fact that was not checked for longer is named after a build."""
 
 _BLANK = re.compile(r"\n{3,}")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 _ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
 _KEY = re.compile(r"\[([^\]\s]+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A built page: the model and the name it has below its kind's folder, its files by path below `site/`, its ledger, and its facts.
+
+    `names` are the proper names with digits that its title may have. Every kind of page is a class of its own, which says in which
+    folder its pages are and what their ledger is called.
+    """
+
+    folder: ClassVar[str]
+    ledger_name: ClassVar[str]
+
+    model: str
+    card: str
+    title: str
+    names: tuple[str, ...]
+    files: Mapping[str, str]
+    ledger: Ledger
+    facts: Facts
+
+    @property
+    def page(self) -> str:
+        """Path of the page below `site/`."""
+        return f"{self.folder}/{self.model}/{self.card}.md"
+
+    @property
+    def ledger_path(self) -> str:
+        """Path of the ledger's JSON below `site/`."""
+        return f"{self.folder}/{self.model}/{self.card}/{self.ledger_name}"
+
+    def stale(self, now: date) -> list[Fact]:
+        """Give the facts of the page that were not checked for longer than STALE_AFTER, oldest first."""
+        used = [self.facts[key] for key in self.ledger.rows if key in self.facts]
+        used += [fact for claim in self.ledger.claims.values() for fact in claim.facts]
+        old = {fact.key: fact for fact in used if fact.checked and now - fact.checked > STALE_AFTER}
+        return sorted(old.values(), key=lambda fact: (fact.checked or now, fact.key))
 
 
 def tidied(text: str) -> str:
@@ -32,7 +77,7 @@ def _each_anchor_once(text: str) -> str:
     return _ANCHOR.sub(kept, text)
 
 
-def ledger_values(ledger: Ledger, card: str, file: str = "guide.json") -> dict[str, object]:
+def ledger_values(ledger: Ledger, card: str, name: str = "guide.json") -> dict[str, object]:
     """Give what the ledger's template prints: a row for each number, a line for each claim."""
     rows = [
         {
@@ -53,7 +98,7 @@ def ledger_values(ledger: Ledger, card: str, file: str = "guide.json") -> dict[s
         }
         for claim in ledger.claims.values()
     ]
-    return {"rows": rows, "claims": claims, "ledger_path": f"{card}/{file}", "ledger_name": file}
+    return {"rows": rows, "claims": claims, "ledger_path": f"{card}/{name}", "ledger_name": name}
 
 
 def _how(row: Row) -> str:

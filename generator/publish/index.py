@@ -1,4 +1,4 @@
-"""The site's first page: every guide of the catalogue, by model."""
+"""The site's first page: every guide of the catalogue, by model, and every check."""
 
 from __future__ import annotations
 
@@ -26,7 +26,19 @@ def index_page(catalog: Catalog) -> str:
             title = escaped(recipe.titled(catalog.card(recipe.card)))
             lines.append(f"- {linked(f'on {title}', f'guides/{model}/{recipe.page}.md')}")
         lines.append("")
+    lines += _checks(catalog)
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _checks(catalog: Catalog) -> list[str]:
+    if not catalog.checks():
+        return []
+    lines = ["## Claims checked", "", "What is said in public of speeds, part by part, with the arithmetic.", ""]
+    for model, name in catalog.checks():
+        check = catalog.check_of(model, name)
+        title = f"{catalog.model(model).title} on {catalog.card(check.card).title}: {check.about}"
+        lines.append(f"- {linked(escaped(title), f'checks/{model}/{name}.md')}")
+    return [*lines, ""]
 
 
 def settle_index(catalog: Catalog, site: Path, *, write: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""Authored specs: models, cards, engines, recipes and issues, read strictly from YAML and front matter.
+"""Authored specs: models, cards, engines, recipes, checks and issues, read strictly from YAML and front matter.
 
 `load_<type>(path)` gives a frozen dataclass or raises SpecErrors with every problem of the file; `schema(<type>)` gives
 the JSON Schema made from the same tables.
