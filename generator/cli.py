@@ -227,7 +227,9 @@ def _new(args: argparse.Namespace) -> int:
     if args.source is None:
         return _new_card(args)
     if args.column:
-        raise InputError("--column is of a page with a card's table", remedy="leave it out, or give --card ADDRESS without a source")
+        raise InputError(
+            "--column is of a page with a card's table", remedy="leave it out, or write gen new --card ADDRESS, without a source"
+        )
     asked = Asked(args.source, args.quant, tuple(dict.fromkeys(args.card)), args.name)
     outcome = new(_catalog(), asked, _today(args))
     if args.json:
@@ -239,14 +241,15 @@ def _new(args: argparse.Namespace) -> int:
 
 def _new_card(args: argparse.Namespace) -> int:
     from generator.new.card import AskedCard, made_as_dict, made_as_text, new_card
-    from generator.sources.session import Session
-    from generator.sources.web import Web
+    from generator.nightly import open_live
 
-    if len(args.card) != 1 or "://" not in args.card[0] or args.quant:
-        remedy = "gen new SOURCE [--card CARD] makes a model and its recipes, gen new --card https://… a card from the page with its table"
+    if len(args.card) != 1 or not args.card[0].startswith(("https://", "http://")) or args.quant:
+        remedy = "gen new SOURCE [--card CARD] makes a model and its recipes, gen new --card ADDRESS a card from the page with its table"
         raise InputError("no source is named", remedy=remedy)
-    with Session() as session:
-        made = new_card(_catalog(), Web(session), AskedCard(args.card[0], args.column, args.name), _today(args))
+    catalog = _catalog()
+    live, session = open_live(catalog.root)
+    with session:
+        made = new_card(catalog, live.web, AskedCard(args.card[0], args.column, args.name), _today(args))
     if args.json:
         _print_json(made_as_dict(made))
     else:

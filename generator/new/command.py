@@ -12,21 +12,18 @@ from datetime import date
 from pathlib import Path
 
 from generator.catalog import Catalog
-from generator.config.estimate import Estimate
 from generator.errors import InputError
 from generator.facts import Fact, Lock, write_whole
 from generator.gguf import Inventory
 from generator.locking import header_facts, size_fact
 from generator.memory.architectures import layers_of
-from generator.memory.model import Model
 from generator.new.described import Described, described
 from generator.new.names import slug
 from generator.new.quants import quant_for, usual
-from generator.new.settings import Choice, choose
+from generator.new.settings import Choice, choose, choose_for_estimate
 from generator.new.source import Origin, opened
 from generator.new.written import model_text, recipe_text
 from generator.planning import estimate_of, model_of_header, model_of_quant
-from generator.quantity import ONE, Quantity
 from generator.solve.question import usable_of
 from generator.sources.hub import InvalidReference, parse_reference
 
@@ -204,22 +201,14 @@ def _recipe(staged: Catalog, model: str, card: str, quant: str) -> MadeRecipe:
     """Write the recipe of a model on a card where it is staged, and read it back."""
     engine, spec = newest_build(staged), staged.card(card)
     estimate = estimate_of(staged, model, quant)
-    sized = model_of_quant(staged, model, quant) if estimate is None else _at_the_upper_end(estimate)
-    choice = choose(sized, spec, usable_of(staged, spec), engine[1])
+    usable, build = usable_of(staged, spec), engine[1]
+    if estimate is None:
+        choice = choose(model_of_quant(staged, model, quant), spec, usable, build)
+    else:
+        choice = choose_for_estimate(estimate, spec, usable, build)
     write_whole(staged.root / "recipes" / "models" / model / f"{card}.yml", recipe_text(model, card, quant, engine, choice))
     staged.recipe(model, card)
     return MadeRecipe(card, quant, choice)
-
-
-def _at_the_upper_end(estimate: Estimate) -> Model:
-    """Give an estimated model with every tensor as large as it may be, so that what fits, fits whatever the tensor table is."""
-    model, tolerance = estimate.model, estimate.tolerance
-    rows = []
-    for tensor in model.tensors:
-        more = (tolerance.experts if tensor.routed_expert else tolerance.rest).quantity()
-        size = (tensor.size * (Quantity.constant(1, ONE) + more)).rounded_up()
-        rows.append([tensor.name, tensor.type, list(tensor.shape), int(size)])
-    return Model.build(model.metadata, rows, model.metadata_fact, model.tensors_fact)
 
 
 # --- staging -------------------------------------------------------------------------------------
