@@ -103,5 +103,3 @@ def test_what_the_vendor_publishes_is_a_row_and_what_it_does_not_is_a_claim(sour
         "The vendor publishes no memory speed",
         "The vendor publishes no memory bandwidth",
     ]
-
-
