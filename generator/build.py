@@ -28,6 +28,7 @@ from generator.memory.harms import refuse_printed
 from generator.memory.model import Model
 from generator.memory.settings import Settings
 from generator.planning import estimate_of, model_of_quant
+from generator.quantity import BYTE, Quantity
 from generator.solve.auto import settled
 from generator.specs import Engine, Recipe
 
@@ -68,8 +69,9 @@ def build_guide(catalog: Catalog, model_name: str, card_name: str, *, answered: 
     subject = subject_of(catalog, sources)
     book = write_numbers(subject)
     write_referee(book, subject)
-    write_ollama(book, subject)
-    if fits(book) == "no":
+    if fits(book) != "no":
+        write_ollama(book, subject)
+    else:
         sources = replace(sources, nearest=nearest_that_fits(catalog, model_name, card_name))
     title = title_of(sources)
     drawn = pictures(book, subject, title)
@@ -122,17 +124,21 @@ def page_of(catalog: Catalog, model: str, page: str) -> Nearest:
 
 
 def nearest_that_fits(catalog: Catalog, model: str, page: str) -> Nearest | None:
-    """Give the recipe of a model that fits on the least memory, by the guides' own arithmetic; None where none does."""
-    others = [other for of, other in catalog.recipes() if of == model and other != page]
-    for other in sorted(others, key=lambda other: (_memory_of(catalog, catalog.recipe(model, other)), other)):
-        sources = gather(catalog, model, other)
-        if fits(write_numbers(subject_of(catalog, sources))) == "yes":
-            return page_of(catalog, model, other)
-    return None
+    """Give the recipe of a model that fits nearest to one that does not; None where none does.
 
-
-def _memory_of(catalog: Catalog, recipe: Recipe) -> int:
-    return recipe.gpus * int(catalog.card(recipe.card).facts["card.memory"].quantity())
+    That is by the guides' own arithmetic, first on the same kind of machine, then with the least memory, cards and system together.
+    """
+    unified = catalog.card(catalog.recipe(model, page).card).unified
+    found = []
+    for other in sorted(other for of, other in catalog.recipes() if of == model and other != page):
+        subject = subject_of(catalog, gather(catalog, model, other))
+        book = write_numbers(subject)
+        if fits(book) != "yes":
+            continue
+        host = None if subject.unified else Quantity.constant(int(book["host.need"]), BYTE, f"host.need of {model} on {other}")
+        memory = int(book["budget.card"]) * subject.gpus + (int(host) if host else 0)
+        found.append((subject.unified != unified, memory, replace(page_of(catalog, model, other), host=host)))
+    return min(found, key=lambda each: each[:2])[2] if found else None
 
 
 def _with_read_lines(engine: Engine, facts: Facts) -> Engine:

@@ -28,7 +28,7 @@ CARD_ROWS = (
     ("memory_speed", "Memory speed"),
     ("memory_bandwidth", "Memory bandwidth"),
     ("llvm_target", "LLVM target"),
-    ("released", "Released"),
+    ("released", "Announced or released"),
 )
 """Facts of a card in the order the page shows them, with the words it uses."""
 

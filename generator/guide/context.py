@@ -23,13 +23,14 @@ from generator.guide.numbers.ladder import fallback_rung, ladder_caches, own_off
 from generator.guide.numbers.speed import depths
 from generator.guide.ollama import is_older, ollama_values
 from generator.guide.pictures import Picture
-from generator.guide.threads import Threads
+from generator.guide.threads import PLACES, Threads
 from generator.guide.working import working_rows
 from generator.memory.budget import Policy
 from generator.memory.context import context_of
 from generator.memory.rows import is_latent
 from generator.memory.settings import to_arguments
 from generator.memory.windows import windowed_blocks
+from generator.quantity import BYTE, Quantity
 from generator.solve.auto import Chosen
 from generator.specs import PAGE_SECTIONS, Card, Citation, Engine, Fallback, Issue, Model, Recipe, Setting, Spec
 
@@ -59,15 +60,21 @@ TITLES = {
 }
 """Headings of sections that a recipe writes in its own words, where it gives none."""
 
+WITHOUT_A_RUN = ("what_you_build", "requirements", "budget", "two_cards", "choosing", "alternatives", "unknown")
+"""Sections of a page whose recipe does not fit: nothing to install, fetch or start, and no speed to have."""
+
+ROOMY = Quantity.constant(2 << 30, BYTE, "so much to spare that another program's share is no risk")
+
 SAMPLING = {"temp": "temperature", "top_p": "top-p", "top_k": "top-k", "min_p": "min-p", "repeat_penalty": "repetition penalty"}
 
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """The recipe of the same model that fits with least memory: its page below `site/guides/`, and title."""
+    """Another recipe of the same model: its page beside this one, its title, and what it takes of system memory where that is asked."""
 
     page: str
     title: str
+    host: Quantity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +128,18 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "figures": {name: {"alt": picture.alt, "path": f"{sources.recipe.page}/{name}.svg"} for name, picture in drawn.items()},
         "issues_at": threads.told(),
         "known_issues": bool(threads.gathered()),
-        "nearest": _nearest(sources.nearest),
+        "nearest": _nearest(sources.nearest, book),
+        "smaller": _smaller(sources, book),
         "elsewhere": [_link_to(other) for other in sources.elsewhere],
         "uncited": lambda: [uncited_place(citation) for _, citation in sorted(marks.uncited.items())],
         "oldest_check": lambda: _day(marks, 0),
         "newest_check": lambda: _day(marks, -1),
-        "sections": PAGE_SECTIONS,
+        "sections": PAGE_SECTIONS if fits(book) != "no" else tuple(name for name in PAGE_SECTIONS if name in WITHOUT_A_RUN),
     }
     values["ollama"] = ollama_values(book, subject)
     values["ollama_older"] = is_older(sources.facts, str(floor["build"]))
-    values["flags"] = _flags(sources, marks, values)
+    values["risk"] = next((row for place in PLACES for row in values["issues_at"][place] if row.get("is_risk")), None)  # type: ignore[index]
+    values["flags"] = _flags(sources, marks, values) if fits(book) != "no" else []
     values["caps"] = _caps(sources, subject, marks)
     values["written"], values["added"] = _own_sections(sources, marks)
     return values
@@ -196,7 +205,8 @@ def _run(sources: Sources, subject: Subject, book: Book) -> dict[str, object]:
         "settings": settings,
         "offload": str(subject.offload),
         "fits": fits(book),
-        "total_fits": book["budget.total"] <= book["budget.ceiling"],
+        "roomy": book["budget.slack"] >= ROOMY,
+        "heavier_than_cards": book["budget.card"] * subject.gpus <= book["weights.resident"],
         "unified": subject.unified,
         "gpus": subject.gpus,
         "policy": str(subject.policy),
@@ -206,6 +216,7 @@ def _run(sources: Sources, subject: Subject, book: Book) -> dict[str, object]:
         "n_ctx": n_ctx,
         "depth": depth,
         "bench_layers": asked if isinstance(asked, int) else 99,
+        "tensor_split": sources.recipe.settings.get("tensor_split", ""),
         "bench_depth": min(32768, n_ctx // 2),
         "all_experts": depth >= int(subject.model.loaded_blocks),
         "deeper_than_needed": shallowest in book and int(book[shallowest]) < depth,
@@ -271,21 +282,41 @@ def _cache_parts(subject: Subject, book: Book) -> list[dict[str, object]]:
     return rows
 
 
-def _caps(sources: Sources, subject: Subject, marks: Marks) -> list[str]:
-    """Give ceilings on speed for the first screen: by kinds of system memory where weights wait there, else by context."""
+def _caps(sources: Sources, subject: Subject, marks: Marks) -> str:
+    """Say, for the first screen, what bounds the speed: both memories with an empty and a full context, or system memory alone."""
     book, kinds = marks.book, sources.recipe.memory_kinds
     at = depths(subject)
     if f"speed.ceiling.{at[0]}" in book:
-        said = [f"{marks.number(f'speed.ceiling.{at[0]}')} with an empty context"]
-        return [*said, f"{marks.number(f'speed.ceiling.{at[-1]}')} with a full one"] if len(at) > 1 else said
-    rows = [index for index in range(len(kinds)) if f"memory.{index}.ceiling" in book]
-    return [
-        f"{marks.number(f'memory.{index}.ceiling')} with {escaped(kinds[index].name)}" for index in dict.fromkeys([*rows[:1], *rows[-1:]])
-    ]
+        said = f"[its bytes alone](#speed) cap it at {marks.number(f'speed.ceiling.{at[0]}')} with an empty context"
+        return f"{said}, {marks.number(f'speed.ceiling.{at[-1]}')} with a full one" if len(at) > 1 else said
+    shown = dict.fromkeys([0, len(kinds) - 1] if kinds else [])
+
+    def by_kind(key: str) -> str:
+        return ", ".join(f"{marks.number(key.format(kind))} with {escaped(kinds[kind].name)}" for kind in shown)
+
+    if shown and f"speed.ceiling.0.{at[0]}" in book:
+        return f"[its bytes alone](#speed) cap it at {by_kind(f'speed.ceiling.{{}}.{at[0]}')} (empty context)"
+    if shown and "memory.0.ceiling" in book:
+        return f"the bytes in system memory alone [cap it](#speed) at {by_kind('memory.{}.ceiling')}, and the card's come on top"
+    return ""
 
 
-def _nearest(nearest: Nearest | None) -> dict[str, str] | None:
-    return None if nearest is None else {"link": _link_to(nearest), "words": "by the same arithmetic"}
+def _nearest(nearest: Nearest | None, book: Book) -> dict[str, object] | None:
+    if nearest is None:
+        return None
+    if nearest.host is not None:
+        book.add("nearest.host", nearest.host, "GiB", 1)
+    return {"link": _link_to(nearest), "host": nearest.host is not None}
+
+
+def _smaller(sources: Sources, book: Book) -> str:
+    """Name the model's other files that the room for weights would hold, largest first, with their sizes."""
+    if "budget.room" not in book:
+        return ""
+    sizes = {name: f"quants.{name.lower()}.size" for name in sources.model.quants}
+    found = [(int(book[key]), name, key) for name, key in sizes.items() if key in book and book[key] <= book["budget.room"]]
+    rows = [f"{code(name)} ({linked(book.text(key), f'#{key}')})" for _, name, key in sorted(found, reverse=True)]
+    return f"{' and '.join(rows)} {'is' if len(rows) == 1 else 'are'} small enough" if rows else ""
 
 
 def _link_to(other: Nearest) -> str:

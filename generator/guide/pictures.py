@@ -66,11 +66,10 @@ def _vram(book: Book, subject: Subject, title: str) -> Picture:
     caps = (_amount(book, "prompt cache, at most", "prompt_cache.limit"),) if "prompt_cache.limit" in book else ()
     memory = _amount(book, "installed", "host.machine") if "host.machine" in book else None
     over = int(book["budget.total"]) > int(book["budget.ceiling"])
-    where = "on the fuller card" if subject.gpus > 1 else "for the GPU" if subject.unified else "on the card"
     svg = vram_bar(
         VramBar(
             title=f"{title}: memory",
-            subtitle=f"{book.text('budget.total')} {where} at a context of {book.text('settings.n_ctx')}",
+            subtitle=f"{book.text('budget.total')} {_held_where(subject)} at a context of {book.text('settings.n_ctx')}",
             parts=tuple(part for part in parts if part.size),
             ceiling=_amount(book, "ceiling", "budget.ceiling"),
             usable=_amount(book, "usable", "budget.usable"),
@@ -81,7 +80,10 @@ def _vram(book: Book, subject: Subject, title: str) -> Picture:
             host=None if subject.unified else HostBar("System memory", tuple(host), caps, memory),
         )
     )
-    return Picture("vram", "Bar of the card's memory by what fills it, and of the system memory beside it", svg)
+    alt = "Bar of the machine's memory by what fills it"
+    if not subject.unified:
+        alt = f"Bar of {'the fuller' if subject.gpus > 1 else 'the'} card's memory by what fills it, and of the system memory beside it"
+    return Picture("vram", alt, svg)
 
 
 def _ladder(book: Book, subject: Subject, title: str) -> Picture:
@@ -106,13 +108,18 @@ def _ladder(book: Book, subject: Subject, title: str) -> Picture:
             heads=(flag, "-c"),
         )
     )
-    return Picture("ladder", "What is held on the card by offload, context and pair of cache types, against the ceiling", svg)
+    by = {Offload.EXPERTS: "by depth of offload, context", Offload.LAYERS: "by layers, context"}.get(subject.offload, "by context")
+    return Picture("ladder", f"What is held {_held_where(subject)} {by} and pair of cache types, against the ceiling", svg)
+
+
+def _held_where(subject: Subject) -> str:
+    return "on the fuller card" if subject.gpus > 1 else "for the GPU" if subject.unified else "on the card"
 
 
 def _subtitle(book: Book, subject: Subject) -> str:
     held = "weights, cache and state" if "recurrent.card" in book else "weights and cache"
-    by = {Offload.EXPERTS: "by depth of offload and context", Offload.LAYERS: "by layers on the card and context"}
-    return f"{held} on the card, {by.get(subject.offload, 'by context')}"
+    by = {Offload.EXPERTS: "by depth of offload and context", Offload.LAYERS: "by layers there and context"}
+    return f"{held} {_held_where(subject)}, {by.get(subject.offload, 'by context')}"
 
 
 def _crossover(book: Book, subject: Subject, title: str) -> Picture:

@@ -41,6 +41,7 @@ class Threads:
             used = self._place(issue) not in {"draft_head", "vision"}  # what the page advises against is no risk of its command
             if issue.severity == "red" and used and is_open(issue, self.marks) and not places["first"]:
                 places["first"].append(dict(row))
+            row["is_risk"] = "yes" if used and issue.severity != "note" and is_open(issue, self.marks) else ""
             titled = issue.symptom == str(self.marks.facts[f"{issue.prefix}.title"].value)
             row["symptom"] = self.marks.quoted(issue.symptom) if titled else escaped(issue.symptom)
             row["text"] = self._told(issue)
@@ -52,6 +53,8 @@ class Threads:
 
     def near(self) -> list[Issue]:
         """Give the open threads of the gravest kind that are about the reader's architecture and backend, and another way to run it."""
+        if self.here.meets("does_not_fit"):
+            return []
         return [
             issue
             for ref, issue in self.issues.items()
@@ -63,9 +66,13 @@ class Threads:
     def gathered(self) -> list[Issue]:
         """Give the threads that the recipe lists, in its order, and after them the rest that apply, by what they cost the reader.
 
+        Of a set-up that does not fit there is none: nothing of it can be met.
+
         That is: severity, open before closed, the reader's own card or architecture before others, topic, and number. One that another
         thread of the page tells of is left to it.
         """
+        if self.here.meets("does_not_fit"):
+            return []
         rank = {ref: place for place, ref in enumerate(self.recipe.issues)}
         found = {ref: issue for ref, issue in self.issues.items() if ref in rank or not outside(issue.applies, self.here)}
         numbers = {issue.number for issue in found.values()}

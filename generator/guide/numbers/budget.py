@@ -29,6 +29,8 @@ def write_budget(book: Book, subject: Subject, pool: Pool) -> None:
     own = _sum([weights, cache, *state])
     book.add("budget.total", own)
     book.add("budget.slack", clears_by(book["budget.total"], pool))
+    if not book["budget.total"] <= pool.ceiling:
+        _write_excess(book, [cache, *state], pool)
     embedding = book["weights.input_embedding"]
     if subject.policy is Policy.PUBLISHED:
         _add(book, Policy.ENGINE, _sum([weights - embedding, cache, *state]), pool)
@@ -38,6 +40,14 @@ def write_budget(book: Book, subject: Subject, pool: Pool) -> None:
         highest = book.add("estimate.weights_highest", _highest(book, subject))
         book.add("budget.highest", _sum([highest, cache, *state]))
         book.add("budget.lowest_slack", clears_by(book["budget.highest"], pool))
+
+
+def _write_excess(book: Book, others: list[Quantity], pool: Pool) -> None:
+    """Write by how much a total is over the ceiling, and what room there is for weights beside the `others`, where there is some."""
+    book.add("budget.over", book["budget.total"] - pool.ceiling)
+    room = pool.ceiling - _sum(others)
+    if room.number > 0:
+        book.add("budget.room", room, "GiB", 1)
 
 
 def _highest(book: Book, subject: Subject) -> Quantity:
@@ -69,6 +79,7 @@ def write_cards(book: Book, subject: Subject) -> None:
         if subject.plan.unknown_graph is None:
             book.add(f"{key}.compute", device.terms.compute, "MiB", 1)
         book.add(f"{key}.held", _sum([book[f"{key}.weights"], book[f"{key}.kv"], book[f"{key}.recurrent"]]))
+    book.add("cards.weights", _sum([book[f"gpu.{index}.weights"] for index in range(subject.gpus)]))
 
 
 def fits(book: Book) -> str:
