@@ -19,7 +19,7 @@ from generator.guide.marks import Marks, code, escaped
 from generator.guide.numbers import Subject, write_numbers
 from generator.guide.numbers.budget import fits
 from generator.guide.ollama import ollama_facts, write_ollama
-from generator.guide.page import Page, ledger_values, tidied
+from generator.guide.page import METHODS, Page, ledger_values, tidied
 from generator.guide.pictures import pictures
 from generator.guide.referee import write_referee
 from generator.guide.situation import situation_of
@@ -31,9 +31,6 @@ from generator.planning import estimate_of, model_of_quant
 from generator.quantity import BYTE, Quantity
 from generator.solve.auto import settled
 from generator.specs import Engine, Recipe
-
-METHODS = ("context", "expert-offload", "drift", "numbers", "unknown")
-"""Pages that explain how things are worked out."""
 
 
 class OutdatedPageError(GenError):

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from generator.build import METHODS, Guide
+from generator.build import Guide
 from generator.facts import Fact, Source
 from generator.guide.environment import rendered
 from generator.guide.ledger import Book, Ledger, Row
 from generator.guide.lint import Allowed, lint
 from generator.guide.marks import anchor, code, escaped, linked
-from generator.guide.page import Page, tidied
+from generator.guide.page import METHODS, Page, tidied
 from generator.quantity import TOKEN, Quantity, derived
 
 WORKED = "llama-3.1-8b"
@@ -69,7 +69,7 @@ def _page(name: str, guides: Sequence[Guide], templates: Path) -> str:
         "expert-offload": lambda: {"guides": list(_offloads(guides, figures))},
         "numbers": lambda: {"models": list(_fidelities(first))},
     }
-    body = rendered(templates, f"method/{name}.md.j2", values[name]() if name in values else {})
+    body = rendered(templates, f"method/{name}.md.j2", {"title": METHODS[name], **(values[name]() if name in values else {})})
     if figures.rows:
         tail = [{**row, "display": code(row["display"])} for row in figures.rows.values()]
         body += "\n" + rendered(templates, "method_ledger.md.j2", {"rows": tail})

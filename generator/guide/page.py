@@ -15,6 +15,15 @@ from generator.guide.marks import anchor, code, linked
 STALE_AFTER = timedelta(days=30)
 """A fact that was not checked for longer is named after a build."""
 
+METHODS = {
+    "context": "How much context fits",
+    "expert-offload": "How expert offload works",
+    "drift": "How to read a drift report",
+    "numbers": "Where every number comes from",
+    "unknown": "What we do not know",
+}
+"""Pages that explain how things are worked out, with their titles."""
+
 _BLANK = re.compile(r"\n{3,}")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 _ANCHOR = re.compile(r'<a id="([^"]+)"></a>')

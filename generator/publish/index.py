@@ -1,4 +1,4 @@
-"""The site's first page: every guide of the catalogue, by model, and every check."""
+"""The site's first page: every guide of the catalogue, by model, every check, and the pages on how it is all worked out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from generator.catalog import Catalog
 from generator.facts import write_whole
 from generator.guide.marks import escaped, linked
+from generator.guide.page import METHODS
 
 INTRODUCTION = """# Guides for local language models
 
@@ -26,7 +27,7 @@ def index_page(catalog: Catalog) -> str:
             title = escaped(recipe.titled(catalog.card(recipe.card)))
             lines.append(f"- {linked(f'on {title}', f'guides/{model}/{recipe.page}.md')}")
         lines.append("")
-    lines += _checks(catalog)
+    lines += [*_checks(catalog), *_methods()]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -39,6 +40,11 @@ def _checks(catalog: Catalog) -> list[str]:
         title = f"{catalog.model(model).title} on {catalog.card(check.card).title}: {check.about}"
         lines.append(f"- {linked(escaped(title), f'checks/{model}/{name}.md')}")
     return [*lines, ""]
+
+
+def _methods() -> list[str]:
+    pages = [f"- {linked(title, f'method/{name}.md')}" for name, title in METHODS.items()]
+    return ["## How it is worked out", "", *pages, ""]
 
 
 def settle_index(catalog: Catalog, site: Path, *, write: bool) -> list[str]:
