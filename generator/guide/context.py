@@ -282,22 +282,30 @@ def _cache_parts(subject: Subject, book: Book) -> list[dict[str, object]]:
     return rows
 
 
+READING_ALLOWS = "Reading the weights for each token [allows](#speed)"
+
+
 def _caps(sources: Sources, subject: Subject, marks: Marks) -> str:
     """Say, for the first screen, what bounds the speed: both memories with an empty and a full context, or system memory alone."""
     book, kinds = marks.book, sources.recipe.memory_kinds
     at = depths(subject)
     if f"speed.ceiling.{at[0]}" in book:
-        said = f"[its bytes alone](#speed) cap it at {marks.number(f'speed.ceiling.{at[0]}')} with an empty context"
-        return f"{said}, {marks.number(f'speed.ceiling.{at[-1]}')} with a full one" if len(at) > 1 else said
+        most = f"at most {marks.number(f'speed.ceiling.{at[0]}')} with an empty context"
+        most += f", {marks.number(f'speed.ceiling.{at[-1]}')} with a full one" if len(at) > 1 else ""
+        return f"{READING_ALLOWS} {most}; expect less"
     shown = dict.fromkeys([0, len(kinds) - 1] if kinds else [])
 
-    def by_kind(key: str) -> str:
-        return ", ".join(f"{marks.number(key.format(kind))} with {escaped(kinds[kind].name)}" for kind in shown)
+    def by_kind(key: str, *, named: bool = True) -> str:
+        words = [f" with {escaped(kinds[kind].name)}" if named else "" for kind in shown]
+        return ", ".join(f"{marks.number(key.format(kind))}{with_kind}" for kind, with_kind in zip(shown, words, strict=True))
 
     if shown and f"speed.ceiling.0.{at[0]}" in book:
-        return f"[its bytes alone](#speed) cap it at {by_kind(f'speed.ceiling.{{}}.{at[0]}')} (empty context)"
+        most = f"at most {by_kind(f'speed.ceiling.{{}}.{at[0]}')} and an empty context"
+        most += f" ({by_kind(f'speed.ceiling.{{}}.{at[-1]}', named=False)} with a full one)" if len(at) > 1 else ""
+        return f"{READING_ALLOWS} {most}; expect less"
     if shown and "memory.0.ceiling" in book:
-        return f"the bytes in system memory alone [cap it](#speed) at {by_kind('memory.{}.ceiling')}, and the card's come on top"
+        most = f"at most {by_kind('memory.{}.ceiling')}"
+        return f"Reading the part in system memory alone [allows](#speed) {most}; the card's part slows it further"
     return ""
 
 

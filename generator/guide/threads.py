@@ -36,6 +36,7 @@ class Threads:
         places: dict[str, list[dict[str, str]]] = {name: [] for name in PLACES}
         for issue in self.gathered():
             row = {"number": str(issue.number), "link": self.marks.issue_link(issue), "icon": ICONS[issue.severity]}
+            row["about_architecture"] = "yes" if self.here.architecture in issue.applies.architectures else ""
             row["state"] = self.marks.state(issue)
             row["headline"] = self._section(issue, "headline")
             used = self._place(issue) not in {"draft_head", "vision"}  # what the page advises against is no risk of its command

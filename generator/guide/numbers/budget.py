@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generator.config.tolerance import Experts, Tolerance
 from generator.guide.ledger import Book
-from generator.guide.numbers.subject import Subject
+from generator.guide.numbers.subject import Offload, Subject
 from generator.memory.budget import Policy, Pool, clears_by
 from generator.quantity import Quantity
 
@@ -31,6 +31,12 @@ def write_budget(book: Book, subject: Subject, pool: Pool) -> None:
     book.add("budget.slack", clears_by(book["budget.total"], pool))
     if not book["budget.total"] <= pool.ceiling:
         _write_excess(book, [cache, *state], pool)
+    if subject.unified:
+        book.add("budget.needed", book["budget.total"] + pool.reserve, "GiB", 1)
+    if subject.offload is Offload.LAYERS and subject.gpus == 1:
+        waiting = _sum([book["weights.host"], *([book["kv.host"]] if "kv.host" in book else [])])
+        if not waiting <= book["budget.slack"]:
+            book.add("budget.short_of_whole", waiting - book["budget.slack"])
     embedding = book["weights.input_embedding"]
     if subject.policy is Policy.PUBLISHED:
         _add(book, Policy.ENGINE, _sum([weights - embedding, cache, *state]), pool)

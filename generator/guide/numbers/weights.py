@@ -21,7 +21,8 @@ def write_header(book: Book, subject: Subject) -> None:
         if key.startswith(prefix) and isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             name = key.removeprefix(prefix)
             book.add(f"header.{name}", subject.model.number(name))
-    book.add("blocks.loaded", subject.model.loaded_blocks)
+    loaded = book.add("blocks.loaded", subject.model.loaded_blocks)
+    book.add("blocks.layers", loaded + Quantity.constant(1, ONE, "the output head, which counts as a layer"), "", 0)
 
 
 def write_settings(book: Book, subject: Subject) -> None:
