@@ -168,6 +168,9 @@ def _write_ceilings(book: Book, subject: Subject, host: Side) -> None:
         return
     rate = book.add("speed.card_bandwidth", subject.facts["card.memory_bandwidth"].quantity(), "GB/s", 1)
     one = Quantity.constant(1, TOKEN, "one token")
+    for index in range(len(subject.recipe.memory_kinds)):
+        if f"memory.{index}.ceiling" in book:
+            book.add(f"memory.{index}.behind", rate / book[f"memory.{index}.bandwidth"], "×", 2)
     for depth in depths(subject):
         on_card, on_host = book[f"traffic.card.{depth}"], host.at(book[f"depth.{depth}"])
         if subject.unified:
