@@ -126,7 +126,7 @@ def _add_plans(commands: argparse._SubParsersAction[_Parser]) -> None:
         "--policy", choices=["engine", "published"], help="where the input embedding counts (default: a recipe's own, else engine)"
     )
     plan.add_argument("--program", default="llama-server", help="the program that would run it (default: llama-server)")
-    plan.add_argument("--gpus", type=int, default=1, metavar="N", help="devices beside the host (default: 1)")
+    plan.add_argument("--gpus", type=int, metavar="N", help="devices beside the host (default: a recipe's own, else 1)")
     plan.add_argument("--build", metavar="BUILD", help="the engine's build, where rules differ")
     _json(plan)
 
@@ -134,7 +134,7 @@ def _add_plans(commands: argparse._SubParsersAction[_Parser]) -> None:
         "solve", help="the settings that serve a goal best, and why these", description=SOLVE_HELP, formatter_class=plan.formatter_class
     )
     solve.add_argument("model", metavar="MODEL", help="a model of the catalogue, a GGUF file, or hf://owner/repository/file.gguf")
-    solve.add_argument("card", metavar="CARD", help="a card of the catalogue")
+    solve.add_argument("card", metavar="CARD", help="a card of the catalogue, or 2x-CARD for two of them")
     solve.add_argument("--ctx", type=int, metavar="N", help="this context in tokens (default: every power of two and half-way step)")
     solve.add_argument("--ram", metavar="SIZE", help="memory of the host, such as 32GiB (default: as much as it takes)")
     solve.add_argument("--goal", default="fastest", choices=["fastest", "longest-context", "safest"], help="default: fastest")

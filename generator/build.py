@@ -10,6 +10,7 @@ from generator.catalog import Catalog
 from generator.claims.state import State
 from generator.errors import GenError, Problem, RefusedSettings, SpecErrors
 from generator.facts import Facts, write_whole
+from generator.guide.balance import unused_room
 from generator.guide.commands import refuse_commands, run_of
 from generator.guide.context import Nearest, Sources, values_of
 from generator.guide.environment import rendered
@@ -89,7 +90,7 @@ def build_guide(catalog: Catalog, model_name: str, card_name: str, *, answered: 
     folder = f"guides/{model_name}"
     lint(page, ledger, allowed, file=f"site/{folder}/{card_name}.md")
     files = {f"{folder}/{card_name}.md": page} | {f"{folder}/{name}": text for name, text in beside.items()}
-    return Guide(model_name, card_name, title, tuple(proper_names(sources)), files, ledger, sources.facts)
+    return Guide(model_name, card_name, title, tuple(proper_names(sources)), files, ledger, sources.facts, unused_room(subject, book))
 
 
 def gather(catalog: Catalog, model_name: str, page: str) -> Sources:

@@ -50,7 +50,7 @@ _REF = re.compile(r"(?P<tracker>[a-z0-9][a-z0-9.-]*)#(?P<number>[1-9][0-9]{0,9})
 _MODEL_FILE = "model.yml"
 _LOCK_FILE = "model.lock.json"
 _THREADS_LOCK = "threads.lock.json"
-_SEVERAL = re.compile(r"^[2-8]x-")
+_SEVERAL = re.compile(r"^([2-8])x-")
 _SIZED = re.compile(r"-[0-9]+gb$")
 _LOCK_SUFFIX = ".lock.json"
 _MEASURED_SUFFIX = ".measure.lock.json"
@@ -77,6 +77,12 @@ def _is_newer(locked: Fact, own: Fact | None) -> bool:
 def card_of(page: str) -> str:
     """Give the name of the card that a page is about."""
     return _SEVERAL.sub("", page)
+
+
+def count_of(page: str) -> int:
+    """Give how many of that card it is about."""
+    match = _SEVERAL.match(page)
+    return int(match[1]) if match else 1
 
 
 def _plain(name: str) -> str:

@@ -118,6 +118,7 @@ def _build(args: argparse.Namespace) -> int:
     for model, name in _chosen(args, catalog):
         page = build_page(catalog, model, name, answered=answered)
         pages.append(page)
+        _warn(page)
         if args.check:
             old += outdated(page.files, site)
             continue
@@ -139,6 +140,11 @@ def _build(args: argparse.Namespace) -> int:
         for row in rows:
             _print_report(row)
     return 0
+
+
+def _warn(page: Page) -> None:
+    for warning in page.warnings:
+        print(f"gen: warning: {warning}", file=sys.stderr)
 
 
 def _report(page: Page, written: list[str], now: date) -> dict[str, object]:

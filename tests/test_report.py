@@ -533,7 +533,7 @@ def test_more_devices_than_the_engine_uses_are_refused(capsys: pytest.CaptureFix
 
 def test_a_graph_that_cannot_be_made_is_said_with_the_reason() -> None:
     plan = make_plan(hybrid(), parse_flags("-ngl 99 -c 1000 -np 1 --spec-type draft-mtp", "llama-server"))
-    report = PlanReport("hybrid.gguf", plan, Policy.ENGINE, None, None, plan.gpus[0].terms.weights, None, ())
+    report = PlanReport("hybrid.gguf", plan, Policy.ENGINE, None, None, (plan.gpus[0].terms.weights,), None, ())
     text, rows = "\n".join(plan_as_text(report)), plan_as_dict(report)
     reason, drafting = plan.unknown_graph, plan.draft.unknown_graph if plan.draft else None
     assert reason == "the header has no 'blk.0.ssm_dt.bias'"
@@ -542,3 +542,50 @@ def test_a_graph_that_cannot_be_made_is_said_with_the_reason() -> None:
     assert f"draft head: compute of its own is not known, and not counted: {drafting}" in text
     assert rows["unknown_graph"] == reason
     assert rows["draft"] == {"kv": 262_144, "compute": None, "unknown_graph": drafting}
+
+
+# --- several cards --------------------------------------------------------------------------------
+
+
+SKEWED = (DENSE, "-ngl", "99", "-c", "32768", "-np", "1", "-fa", "on", "-ts", "3,13", "--gpus", "2", "--card", "rtx-3060-ti")
+"""33 layers of which the second card gets those from 7 on: 26 blocks and the head of 8.5 GiB of weights and cache, over 6 GiB."""
+
+
+def test_the_verdict_on_two_cards_is_of_each_and_the_totals_are_of_the_fuller(plan: Plan) -> None:
+    found = plan(*SKEWED, "--json").json
+    _, *cards = found["devices"]
+    held = [sum(card[term] for term in ("weights", "kv", "recurrent")) for card in cards]
+    # K and V of 8 heads of 128 elements in F16 for 32,768 tokens, 128 MiB a block
+    assert [card["kv"] for card in cards] == [7 * 128 * MIB, 25 * 128 * MIB]
+    assert held[0] < 6 * GIB < held[1]
+    assert (found["fullest"], found["on_card"]) == ("gpu1", held[1])
+    verdicts = ["fits", "does not fit"]
+    assert found["cards"] == [
+        {"name": f"gpu{index}", "held": held[index], "slack": 6 * GIB - held[index], "verdict": verdicts[index]} for index in (0, 1)
+    ]
+    assert (found["card"]["fits"], found["card"]["verdict"], found["card"]["slack"]) == (False, "does not fit", 6 * GIB - held[1])
+
+
+def test_every_cards_share_is_printed(plan: Plan) -> None:
+    text = plan(*SKEWED).out
+    [line] = [line for line in text.splitlines() if line.startswith("2 x RTX 3060 Ti")]
+    assert re.fullmatch(r"2 x RTX 3060 Ti: does not fit\. [67]\.\d{3} GiB on gpu1, which holds most, .* ceiling 6\.000 GiB", line)
+    assert re.search(r"^  gpu0: 1\.\d{3} GiB, 4\.\d{3} GiB to spare; compute, ", text, re.MULTILINE)
+    assert re.search(r"^  gpu1: [67]\.\d{3} GiB, \d\.\d{3} GiB over; compute, ", text, re.MULTILINE)
+
+
+def test_a_card_that_holds_less_can_be_the_one_with_nothing_in_reserve(plan: Plan) -> None:
+    """The second card has the head and holds more; the first card's buffers are larger than the reserve."""
+    settings = ("-ngl", "99", "-np", "1", "-c", "65536", "-ctk", "q8_0", "-ctv", "q8_0", "-fa", "on")
+    found = plan("gemma-3-27b/2x-rtx-3060-12gb", *settings, "--json").json
+    assert found["devices"][1]["compute"] > GIB > found["devices"][2]["compute"]
+    assert (found["fullest"], found["card"]["verdict"]) == ("gpu1", "fits with nothing in reserve")
+    assert [card["verdict"] for card in found["cards"]] == ["fits with nothing in reserve", "fits"]
+
+
+def test_a_recipe_of_two_cards_is_planned_on_two(plan: Plan) -> None:
+    recipe = "gemma-3-27b/2x-rtx-3060-12gb"
+    assert [device["name"] for device in plan(recipe, "--json").json["devices"]] == ["host", "gpu0", "gpu1"]
+    assert [device["name"] for device in plan(recipe, "--gpus", "1", "--json").json["devices"]] == ["host", "gpu0"]
+    one = plan(RECIPE, "--json").json
+    assert "cards" not in one and one["fullest"] == "gpu0"

@@ -11,6 +11,7 @@ from generator.claims.scope import Situation
 from generator.errors import InputError
 from generator.facts import Facts
 from generator.gguf import shard_names
+from generator.guide.balance import buffers_beside
 from generator.guide.cards import card_values
 from generator.guide.environment import has_template, rendered
 from generator.guide.install import backend_of, cuda_of, floor_of
@@ -124,6 +125,7 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "fallback_off": any(step.settings.get("flash_attn") == "off" for step in sources.recipe.fallbacks[:1]),
         "fallback_rows": _fallback_rows(sources, subject),
         "scores": sources.recipe.scores,
+        "buffers_beside": buffers_beside(subject, book),
         "working": working_rows(subject.plan, subject.tightest),
         "figures": {name: {"alt": picture.alt, "path": f"{sources.recipe.page}/{name}.svg"} for name, picture in drawn.items()},
         "issues_at": threads.told(),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import ClassVar
 
+from generator.errors import Problem
 from generator.facts import Fact, Facts
 from generator.guide.ledger import Ledger, Row
 from generator.guide.marks import anchor, code, linked
@@ -34,8 +35,8 @@ _KEY = re.compile(r"\[([^\]\s]+)\]")
 class Page:
     """A built page: the model and the name it has below its kind's folder, its files by path below `site/`, its ledger, and its facts.
 
-    `names` are the proper names with digits that its title may have. Every kind of page is a class of its own, which says in which
-    folder its pages are and what their ledger is called.
+    `names` are the proper names with digits that its title may have, `warnings` what its author should see to. Every kind of page is a
+    class of its own, which says in which folder its pages are and what their ledger is called.
     """
 
     folder: ClassVar[str]
@@ -48,6 +49,7 @@ class Page:
     files: Mapping[str, str]
     ledger: Ledger
     facts: Facts
+    warnings: tuple[Problem, ...] = ()
 
     @property
     def page(self) -> str:

@@ -96,6 +96,11 @@ def place(model: Model, settings: Settings, gpus: int, *, draft_head: bool, back
     return Placement(model, placed, tuple(layer_devices), output, used)
 
 
+def devices_of_layers(model: Model, settings: Settings, gpus: int) -> tuple[int, ...]:
+    """Give the device of each block and, last, of the output layer (HOST or an index); raises what `place` does."""
+    return tuple(_layer_devices(int(model.block_count), settings, _devices_used(settings, gpus)))
+
+
 def _placed(
     model: Model, settings: Settings, gpus: int, layer_devices: tuple[int, ...], output: int, backend: str, *, draft_head: bool
 ) -> Iterator[Placed]:

@@ -91,7 +91,7 @@ def _chosen(space: Space, point: Point) -> Chosen:
     run = next(run for run in space.runs if run.name == worst.name)
     n_ctx, caches, _ = run.axes(less)
     plan = space.plan(less, run) if not bound or worst.compute > space.budget.reserve + space.budget.margin else None
-    compute = None if plan is None else plan.gpus[0].terms.compute
+    compute = None if plan is None else plan.gpus[worst.worst].terms.compute
     return Chosen(space.grid.depths[point.depth].n_cpu_moe, worst.name, n_ctx, caches, compute)
 
 

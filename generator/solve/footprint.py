@@ -1,7 +1,7 @@
 """What a depth of offload puts where and what a token reads there, without a graph: weights, caches, states.
 
-The figures are those of `memory.plan`, as bare numbers and for all depths at once: a tensor is placed once, and moving the split
-between host and card is a sum over blocks. What a plan adds to them is the compute buffer, which needs the graph.
+The figures are those of `memory.plan`, as bare numbers and for all depths at once: a tensor is placed once, and moving the splits
+between the host and each card is a sum over blocks. What a plan adds to them is the compute buffer, which needs the graph.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate
+from typing import NamedTuple
 
 from generator.gguf.types import F16_BYTES, F32_BYTES
 from generator.memory import kv_cache, recurrent
@@ -23,24 +24,36 @@ from generator.memory.ladder import Caches
 from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
 from generator.memory.overrides import buffer_type_of
-from generator.memory.placement import HEAD_IS_INPUT, HOST, Placed, Placement, place
+from generator.memory.placement import HEAD_IS_INPUT, HOST, Placed, Placement, devices_of_layers, place
 from generator.memory.settings import Settings
 from generator.solve.grid import Depth
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """One depth's weights in bytes: what is loaded on the card and on the host, and what a token reads of it on either side.
-
-    `first` is the first block whose layer is on the card. Of routed experts a token reads the share that its router picks, of the input
-    layer one row, which is not counted (see `traffic.decode`).
-    """
+class Span(NamedTuple):
+    """What one card gets at a depth: the blocks from `first` up to `end` without it, and `weights` in bytes."""
 
     first: int
-    card: int
+    end: int
+    weights: int
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One depth's weights in bytes: what is loaded on each card and on the host, and what a token reads of it on either side.
+
+    Of routed experts a token reads the share that its router picks, of the input layer one row, which is not counted (see
+    `traffic.decode`).
+    """
+
+    cards: tuple[Span, ...]
     host: int
     card_read: Fraction
     host_read: Fraction
+
+    @property
+    def card(self) -> int:
+        """Bytes on all cards."""
+        return sum(span.weights for span in self.cards)
 
 
 class Footprint:
@@ -58,7 +71,7 @@ class Footprint:
         self._sums: dict[tuple[int, Caches, int], list[int]] = {}
 
     def beside_weights(self, n_ctx: int, caches: Caches, n_ubatch: int) -> list[int]:
-        """Give bytes of caches and states that are on the card when the first block on it is block 0, 1, …, and none."""
+        """Give bytes of caches and states of all blocks, of all but the first, …, and of none."""
         key = (n_ctx, caches, n_ubatch)
         if key not in self._sums:
             settings = replace(self.settings, n_ctx=n_ctx, n_ubatch=n_ubatch)
@@ -72,17 +85,20 @@ class Footprint:
             self._sums[key] = sums
         return self._sums[key]
 
-    def card(self, n_ctx: int, caches: Caches, n_ubatch: int) -> list[int]:
-        """Give the bytes on the card at each depth, the input embedding among them where the policy counts it there."""
+    def cards(self, n_ctx: int, caches: Caches, n_ubatch: int) -> list[list[int]]:
+        """Give the bytes on each card at each depth, the input embedding on the fullest where the policy counts it on a card."""
         sums = self._on_card(n_ctx, caches, n_ubatch)
-        return [share.card + sums[share.first] + self._embedding for share in self.shares]
+        found = [[span.weights + _between(sums, span) for span in share.cards] for share in self.shares]
+        for sizes in found:
+            sizes[sizes.index(max(sizes))] += self._embedding
+        return found
 
-    def least_compute(self, n_ctx: int, n_ubatch: int) -> tuple[list[int], int]:
-        """Give bytes that compute buffers take at the least: on the card at each depth, and on the host.
+    def least_compute(self, n_ctx: int, n_ubatch: int) -> tuple[list[list[int]], int]:
+        """Give bytes that compute buffers take at the least: on each card at each depth, and on the host.
 
         On the host these are inputs of the graph: the attention mask, F16 or more for every cell and token of a micro-batch, and rows of
         the embedding, those that come as they are and those that are looked up there; and beside the graph the logits that are handed
-        over. On the card it is, without flash attention, one block's scores. Only caches of a whole context count.
+        over. On a card it is, without flash attention, one block's scores. Only caches of a whole context count.
         """
         context = context_of(self.model, replace(self.settings, n_ctx=n_ctx, n_ubatch=n_ubatch))
         whole = [cache for cache in self.layers.caches if cache.values is not None and not cache.window and not cache.ratio]
@@ -91,23 +107,23 @@ class Footprint:
         rows = row if self.settings.overrides else 2 * row
         host = (rows + F16_BYTES * int(context.cells) * bool(blocks)) * int(context.n_ubatch) + int(logits(self.model, context))
         if self.settings.flash_attn != "off" or not self.settings.kv_offload or not blocks:
-            return [0] * len(self.shares), host
+            return [[0] * len(share.cards) for share in self.shares], host
         each = [0] * self.blocks
         for block in blocks:
             each[block] = int(attention_scores(self.model, block, context.cells, context.n_ubatch))
-        largest = [*accumulate(reversed(each), max, initial=0)][::-1]
-        return [largest[share.first] for share in self.shares], host
+        return [[max(each[span.first : span.end], default=0) for span in share.cards] for share in self.shares], host
 
     def host(self, n_ctx: int, caches: Caches, n_ubatch: int) -> list[int]:
         """Give the bytes on the host at each depth, as the engine places things."""
         sums, everything = self._on_card(n_ctx, caches, n_ubatch), self.beside_weights(n_ctx, caches, n_ubatch)[0]
-        return [share.host + everything - sums[share.first] for share in self.shares]
+        return [share.host + everything - _on_cards(sums, share) for share in self.shares]
 
     def reads(self) -> list[tuple[Fraction, Fraction]]:
         """Give what a token reads on the host and on the card at each depth, with empty caches: weights and states."""
         on_card = self._states if self.settings.kv_offload else [0] * len(self._states)
         everything = self._states[0]
-        return [(share.host_read + everything - on_card[share.first], share.card_read + on_card[share.first]) for share in self.shares]
+        states = [_on_cards(on_card, share) for share in self.shares]
+        return [(share.host_read + everything - here, share.card_read + here) for share, here in zip(self.shares, states, strict=True)]
 
     def _on_card(self, n_ctx: int, caches: Caches, n_ubatch: int) -> list[int]:
         sums = self.beside_weights(n_ctx, caches, n_ubatch)
@@ -139,6 +155,14 @@ def _from_each_on(sizes: Sequence[int]) -> list[int]:
     return [*accumulate(reversed(sizes), initial=0)][::-1]
 
 
+def _between(sums: Sequence[int], span: Span) -> int:
+    return sums[span.first] - sums[span.end]
+
+
+def _on_cards(sums: Sequence[int], share: Share) -> int:
+    return sum(_between(sums, span) for span in share.cards)
+
+
 def _added(left: Sequence[int], right: Sequence[int]) -> list[int]:
     return [one + other for one, other in zip(left, right, strict=True)]
 
@@ -157,6 +181,9 @@ class _Part:
     def __add__(self, other: _Part) -> _Part:
         return _Part(self.loaded + other.loaded, self.whole + other.whole, self.routed + other.routed)
 
+    def __sub__(self, other: _Part) -> _Part:
+        return _Part(self.loaded - other.loaded, self.whole - other.whole, self.routed - other.routed)
+
     def add(self, placed: Placed) -> None:
         """Add a tensor; an input embedding on the card is there as the output head, on the host a token reads one row of it."""
         size = int(placed.tensor.size)
@@ -171,12 +198,12 @@ class _Part:
 class _Parts:
     """All that is loaded with every layer on the card, by what moves it to the host; `dense` and `experts` from a block on.
 
-    `fixed` stays on the card by an override, `outer` goes with the first block, `output` with the last layer. Without a layer on the card
+    `fixed` stays on each card by an override, `outer` goes with the first block, `output` with the last layer. Without a layer on a card
     `alone` bytes are on the host: a tied embedding is not loaded a second time then.
     """
 
     everything: _Part
-    fixed: _Part
+    fixed: list[_Part]
     outer: _Part
     output: _Part
     dense: list[_Part]
@@ -184,56 +211,66 @@ class _Parts:
     alone: int
 
 
-def shares_of(model: Model, settings: Settings, depths: Sequence[Depth], backend: str) -> list[Share]:
-    """Give the share of each depth: tensors placed with all layers on the card, and moved from there."""
-    parts, used = _parts(model, settings, backend), _used(model)
-    return [_share(depth, parts, used) for depth in depths]
+def shares_of(model: Model, settings: Settings, depths: Sequence[Depth], backend: str, gpus: int = 1) -> list[Share]:
+    """Give the share of each depth on a number of cards: tensors placed with all layers on cards, and moved from there."""
+    parts, used = _parts(model, settings, backend, gpus), _used(model)
+    return [
+        _share(depth, parts, used, devices_of_layers(model, replace(settings, n_gpu_layers=depth.n_gpu_layers), gpus)) for depth in depths
+    ]
 
 
-def _share(depth: Depth, parts: _Parts, used: Fraction) -> Share:
-    count = len(parts.dense) - 1
-    layers = min(depth.n_gpu_layers, count + 1)
-    first = min(count + 1 - layers, count)
-    card = parts.fixed + parts.dense[first] + parts.experts[min(max(first, depth.n_cpu_moe), count)]
-    if layers > count:
-        card += parts.outer
-    if layers:
-        card += parts.output
-    card_read, read = card.whole + card.routed * used, parts.everything.whole + parts.everything.routed * used
-    return Share(first, card.loaded, parts.everything.loaded - card.loaded if layers else parts.alone, card_read, read - card_read)
+def _share(depth: Depth, parts: _Parts, used: Fraction, layers: tuple[int, ...]) -> Share:
+    """Give a depth's share, with the device of each of its layers."""
+    cards, on_cards = [], _Part()
+    for device, fixed in enumerate(parts.fixed):
+        blocks = [block for block, here in enumerate(layers[:-1]) if here == device]
+        first, end = (blocks[0], blocks[-1] + 1) if blocks else (0, 0)
+        moved = min(max(first, depth.n_cpu_moe), end)
+        here = fixed + parts.dense[first] - parts.dense[end] + parts.experts[moved] - parts.experts[end]
+        if layers[0] == device:
+            here += parts.outer
+        if layers[-1] == device:
+            here += parts.output
+        cards.append(Span(first, end, here.loaded))
+        on_cards += here
+    card_read, read = on_cards.whole + on_cards.routed * used, parts.everything.whole + parts.everything.routed * used
+    host = parts.alone if layers[-1] == HOST else parts.everything.loaded - on_cards.loaded
+    return Share(tuple(cards), host, card_read, read - card_read)
 
 
-def _parts(model: Model, settings: Settings, backend: str) -> _Parts:
+def _parts(model: Model, settings: Settings, backend: str, gpus: int) -> _Parts:
     blocks = int(model.block_count)
     given = replace(settings.with_n_cpu_moe(0), n_gpu_layers=blocks + 1)
-    everything, fixed, outer, output = (_Part() for _ in range(4))
+    everything, outer, output = (_Part() for _ in range(3))
+    fixed = [_Part() for _ in range(gpus)]
     dense, experts = ([_Part() for _ in range(blocks)] for _ in range(2))
     with_output = _outside_with_output(model, given, backend)
-    for placed in _placed(model, given, backend).tensors:
+    for placed in _placed(model, given, backend, gpus).tensors:
         tensor = placed.tensor
         everything.add(placed)
         if placed.device == HOST:
             continue
         if given.overrides and buffer_type_of(tensor.name, given.overrides) is not None:
-            fixed.add(placed)
+            fixed[placed.device].add(placed)
         elif tensor.block is None:
             (output if tensor.name in with_output else outer).add(placed)
         else:
             (experts if tensor.routed_expert else dense)[tensor.block].add(placed)
     if model.tied_embedding and model.architecture in HEAD_IS_INPUT:
         everything.whole += sum(int(tensor.size) for tensor in model.tensors if tensor.name == "token_embd.weight")
-    alone = _placed(model, replace(given, n_gpu_layers=0), backend)
+    alone = _placed(model, replace(given, n_gpu_layers=0), backend, gpus)
     on_host = sum(int(placed.tensor.size) for placed in alone.tensors if placed.device == HOST)
     return _Parts(everything, fixed, outer, output, _suffixes(dense), _suffixes(experts), on_host)
 
 
-def _placed(model: Model, settings: Settings, backend: str) -> Placement:
-    return place(model, settings, 1, draft_head=settings.loads_draft_head, backend=backend)
+def _placed(model: Model, settings: Settings, backend: str, gpus: int) -> Placement:
+    return place(model, settings, gpus, draft_head=settings.loads_draft_head, backend=backend)
 
 
 def _outside_with_output(model: Model, settings: Settings, backend: str) -> frozenset[str]:
-    """Give the tensors outside the blocks that are on the card as long as the output layer is; others go with the first block."""
-    placement = _placed(model, replace(settings, n_gpu_layers=1), backend)
+    """Give the tensors outside the blocks that are on a card as long as the output layer is; others go with the first block."""
+    alone = replace(settings, n_gpu_layers=1, devices=(), overrides=(), split_mode="layer")
+    placement = _placed(model, alone, backend, 1)
     return frozenset(placed.tensor.name for placed in placement.tensors if placed.device != HOST and placed.tensor.block is None)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import PurePosixPath
 
-from generator.catalog import Catalog
+from generator.catalog import Catalog, card_of, count_of
 from generator.errors import InputError
 from generator.memory.budget import Policy
 from generator.memory.compute import declared_reserve
@@ -45,14 +45,14 @@ class Question:
 
 
 def ask(model: str, card: str, goal: str = Goal.FASTEST, *, n_ctx: int | None = None, ram: str | None = None) -> Question:
-    """Open what is named: a model of the catalogue, a GGUF file or a Hub reference, and a card of the catalogue.
+    """Open what is named: a model of the catalogue, a GGUF file or a Hub reference, and a card of the catalogue, or `2x-<card>` for two.
 
     Settings, fallbacks and budget are those of the recipe of both, where there is one. `n_ctx` fixes the context, in tokens; `ram` is the
     host's memory, such as 32GiB. Raises InputError for what cannot be used, and what opening raises.
     """
     catalog = Catalog.open()
     memory = None if ram is None else _memory(ram)
-    spec = catalog.card(card)
+    spec, gpus = catalog.card(card_of(card)), count_of(card)
     recipe = None
     if model in catalog.models() or not _is_source(model):
         quants, left_out, estimated = _quants(catalog, catalog.model(model))
@@ -65,7 +65,7 @@ def ask(model: str, card: str, goal: str = Goal.FASTEST, *, n_ctx: int | None = 
     searched = longer if n_ctx is None else (n_ctx,)
     if n_ctx is None and chosen is Goal.SAFEST and recipe is not None and recipe.settings.get("n_ctx"):
         searched = (int(recipe.settings["n_ctx"]),)
-    space = _space(quants, spec, recipe, searched, usable, memory)
+    space = _space(quants, spec, recipe, searched, usable, memory, gpus)
     return Question(model, spec, chosen, recipe, space, longer, tuple(left_out), tuple(estimated))
 
 
@@ -120,7 +120,9 @@ def _lengths(models: list[Model], n_ctx: int | None) -> tuple[int, ...]:
     return contexts(trained)
 
 
-def _space(quants: list[Quant], card: Card, recipe: Recipe | None, searched: tuple[int, ...], usable: int, ram: int | None) -> Space:
+def _space(
+    quants: list[Quant], card: Card, recipe: Recipe | None, searched: tuple[int, ...], usable: int, ram: int | None, gpus: int
+) -> Space:
     """Give the space of a search, under a recipe's settings, fallbacks and budget where there is one."""
     build = recipe.build if recipe else None
     given = dict(recipe.settings if recipe else WITHOUT_RECIPE)
@@ -132,7 +134,7 @@ def _space(quants: list[Quant], card: Card, recipe: Recipe | None, searched: tup
     grid = Grid(searched, cache_pairs(first, settings, card.backend, build), micro_batches, depths(first, settings))
     policy = Policy(recipe.budget.policy) if recipe else Policy.ENGINE
     fallbacks = fallbacks_of(recipe) if recipe else {}
-    budget = budget_of(recipe, settings, usable, ram)
+    budget = replace(budget_of(recipe, settings, usable, ram), gpus=gpus)
     base = {**given, "flash_attn": flash}
     return Space(quants, grid, base, budget, policy=policy, backend=card.backend, build=build, fallbacks=fallbacks)
 
@@ -165,4 +167,4 @@ def budget_of(recipe: Recipe | None, settings: Settings, usable: int, ram: int |
         return Budget(usable, int(declared_reserve()), 0, ram, int(beside))
     reserve = declared_reserve() if recipe.budget.reserve is None else recipe.budget.reserve.quantity()
     beside = beside + recipe.machine.system.quantity()
-    return Budget(usable, int(reserve), int(recipe.fallback_margin.quantity()) + 1, ram, int(beside))
+    return Budget(usable, int(reserve), int(recipe.fallback_margin.quantity()) + 1, ram, int(beside), recipe.gpus)

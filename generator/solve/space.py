@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import NamedTuple
 
 from generator.errors import RefusedSettings
 from generator.memory.budget import Policy
@@ -39,10 +40,10 @@ class Quant:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What there is, in bytes: `usable` of the card, `reserve` of it for working buffers, and `margin` to stay below the ceiling between.
+    """What there is, in bytes: `usable` of a card, `reserve` of it for working buffers, and `margin` to stay below the ceiling between.
 
-    `ram` is the host's memory, None where it does not matter; `beside` what the host needs beside a plan: the prompt cache at its
-    limit, and the system's share where that is known.
+    Of `gpus` equal cards each has as much. `ram` is the host's memory, None where it does not matter; `beside` what the host needs
+    beside a plan: the prompt cache at its limit, and the system's share where that is known.
     """
 
     usable: int
@@ -50,24 +51,47 @@ class Budget:
     margin: int = 0
     ram: int | None = None
     beside: int = 0
+    gpus: int = 1
+
+
+class OnCard(NamedTuple):
+    """What one run needs on one card: `held` bytes of weights, caches and states, `compute` of buffers."""
+
+    held: int
+    compute: int
+
+    def usable(self, budget: Budget) -> int:
+        """Give the bytes that must be usable: the larger of what the budget reserves and what the graph takes, on top."""
+        return self.held + max(budget.reserve + budget.margin, self.compute)
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What one run needs: `held` bytes of weights, caches and states on the card, `compute` there, `host` in all; `name` says which run.
+    """What one run needs on each of the cards and of the host, in bytes; `name` says which run.
 
-    Before the graph was made, `compute` and `host` are lower bounds. `without_graph` marks a model no graph is known of.
+    `held` and `compute` are those of `worst`, the card that must have most. Before the graph was made, `compute` and `host` are lower
+    bounds. `without_graph` marks a model no graph is known of.
     """
 
     name: str
-    held: int
-    compute: int
+    cards: tuple[OnCard, ...]
+    worst: int
     host: int
     without_graph: bool = False
 
+    @property
+    def held(self) -> int:
+        """Bytes of weights, caches and states on the card that must have most."""
+        return self.cards[self.worst].held
+
+    @property
+    def compute(self) -> int:
+        """Bytes of compute buffers there."""
+        return self.cards[self.worst].compute
+
     def card(self, budget: Budget) -> int:
-        """Give the bytes that must be usable on the card: the larger of what the budget reserves and what the graph takes, on top."""
-        return self.held + max(budget.reserve + budget.margin, self.compute)
+        """Give the bytes that must be usable on every card."""
+        return self.cards[self.worst].usable(budget)
 
 
 @dataclass(slots=True)
@@ -96,12 +120,17 @@ def _whole(value: object) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What a run needs at the least at each depth: bytes held on the card, of compute there, of both with the reserve, on the host."""
+    """What a run needs at the least at each depth: on each card, and in bytes on the worst of them with the reserve, and on the host."""
 
-    held: list[int]
-    compute: list[int]
+    cards: list[tuple[OnCard, ...]]
+    worst: list[int]
     card: list[int]
     host: list[int]
+
+    @property
+    def held(self) -> list[int]:
+        """Bytes held on the worst card at each depth."""
+        return [cards[worst].held for cards, worst in zip(self.cards, self.worst, strict=True)]
 
 
 class Space:
@@ -132,9 +161,9 @@ class Space:
             settings = Settings.from_recipe({**self.base, **{name: run.over[name] for name in run.over if name not in OPEN}})
             depths = tuple(run.depth(depth) for depth in grid.depths)
             for place, quant in enumerate(self.quants):
-                key = (place, depths, settings.overrides, settings.loads_draft_head)
+                key = (place, depths, settings.overrides, settings.loads_draft_head, settings.tensor_split, settings.devices)
                 if key not in shares:
-                    shares[key] = shares_of(quant.model, settings, depths, backend)
+                    shares[key] = shares_of(quant.model, settings, depths, backend, budget.gpus)
                 run.footprints.append(Footprint(quant.model, settings, shares[key], build, policy))
         self._reads = [footprint.reads() for footprint in self.runs[0].footprints]
         self._plans: dict[tuple[int, str], Plan | None] = {}
@@ -168,7 +197,8 @@ class Space:
         if key not in self._plans:
             try:
                 model = self.quants[point.quant].model
-                self._plans[key] = make_plan(model, Settings.from_recipe(written), build=self.build, backend=self.backend)
+                settings = Settings.from_recipe(written)
+                self._plans[key] = make_plan(model, settings, gpus=self.budget.gpus, build=self.build, backend=self.backend)
             except RefusedSettings:
                 self._plans[key] = None
         return self._plans[key]
@@ -186,12 +216,16 @@ class Space:
         key = (run.name, point.quant, *axes)
         if key not in self._columns:
             footprint, (n_ctx, _, n_ubatch) = run.footprints[point.quant], axes
-            held = footprint.card(*axes)
             least, on_host = footprint.least_compute(n_ctx, n_ubatch)
-            floor = self.budget.reserve + self.budget.margin
-            card = [size + max(floor, compute) for size, compute in zip(held, least, strict=True)]
-            self._columns[key] = Columns(held, least, card, [size + on_host for size in footprint.host(*axes)])
+            pairs = zip(footprint.cards(*axes), least, strict=True)
+            cards = [tuple(OnCard(*each) for each in zip(held, compute, strict=True)) for held, compute in pairs]
+            worst = [self._worst(each) for each in cards]
+            card = [each[at].usable(self.budget) for each, at in zip(cards, worst, strict=True)]
+            self._columns[key] = Columns(cards, worst, card, [size + on_host for size in footprint.host(*axes)])
         return self._columns[key]
+
+    def _worst(self, cards: Sequence[OnCard]) -> int:
+        return max(range(len(cards)), key=lambda index: cards[index].usable(self.budget))
 
     def bound(self, point: Point) -> list[Need]:
         """Give what each run needs at the least: everything but the graph."""
@@ -199,7 +233,7 @@ class Space:
 
     def _bound(self, point: Point, run: Run) -> Need:
         columns, depth = self.columns(point, run), point.depth
-        return Need(run.name, columns.held[depth], columns.compute[depth], columns.host[depth])
+        return Need(run.name, columns.cards[depth], columns.worst[depth], columns.host[depth])
 
     def need(self, point: Point, run: Run) -> Need | None:
         """Give what one run needs, graph and all; None where the engine refuses it."""
@@ -207,18 +241,22 @@ class Space:
         if found is None:
             return None
         least, (compute, host, without_graph) = self._bound(point, run), found
-        return Need(run.name, least.held, max(compute, least.compute), max(host, least.host), without_graph)
+        cards = tuple(OnCard(card.held, max(size, card.compute)) for card, size in zip(least.cards, compute, strict=True))
+        return Need(run.name, cards, self._worst(cards), max(host, least.host), without_graph)
 
-    def buffers(self, point: Point, run: Run) -> tuple[int, int, bool] | None:
-        """Give the bytes of a run's compute buffers on the card, of all it takes of the host, and whether no graph is known.
+    def buffers(self, point: Point, run: Run) -> tuple[tuple[int, ...], int, bool] | None:
+        """Give the bytes of a run's compute buffers on each card, of all it takes of the host, and whether no graph is known.
 
         A draft head has buffers of its own. None where the engine refuses the run.
         """
         plan = self.plan(point, run)
         if plan is None:
             return None
-        drafting = int(plan.draft.buffers[0].size) if plan.draft is not None and plan.draft.buffers else 0
-        return plan.gpus[0].compute + drafting, int(host_need(plan).least), plan.unknown_graph is not None
+        drafting = (
+            [int(buffer.size) for buffer in plan.draft.buffers] if plan.draft is not None and plan.draft.buffers else [0] * len(plan.gpus)
+        )
+        compute = tuple(device.compute + more for device, more in zip(plan.gpus, drafting, strict=False))
+        return compute, int(host_need(plan).least), plan.unknown_graph is not None
 
     def needs(self, point: Point) -> list[Need] | None:
         """Give what each run needs, graph and all; None where the engine refuses one of them."""

@@ -12,7 +12,7 @@ from generator.solve.answer import Answer, Step
 from generator.solve.goals import CUSHION, ORDERS, Goal
 from generator.solve.grid import Point, precision
 from generator.solve.question import Question
-from generator.solve.space import Need, Space
+from generator.solve.space import Need, OnCard, Space
 
 FORMAT = 1
 NOTHING = "nothing fits"
@@ -30,7 +30,7 @@ GAINS = {
 def answer_as_text(answer: Answer) -> Iterator[str]:
     """Give the answer as lines."""
     question, space = answer.question, answer.question.space
-    yield f"{question.model} on {question.card.title}, {question.goal} (by {ORDERS[question.goal]})"
+    yield f"{question.model} on {_cards(question)}, {question.goal} (by {ORDERS[question.goal]})"
     yield _ground(question)
     yield ""
     if answer.choice is None:
@@ -46,6 +46,11 @@ def answer_as_text(answer: Answer) -> Iterator[str]:
         yield f"{name} is {words}"
     for name, reason in question.left_out:
         yield f"left out: {name}, {reason}"
+
+
+def _cards(question: Question) -> str:
+    gpus = question.space.budget.gpus
+    return question.card.title if gpus == 1 else f"{gpus} x {question.card.title}"
 
 
 def command(space: Space, point: Point) -> str:
@@ -67,10 +72,13 @@ def _ground(question: Question) -> str:
 
 def _memory(space: Space, point: Point, needs: Sequence[Need], *, recipe: bool) -> Iterator[str]:
     own, budget = needs[0], space.budget
-    buffers = f"{_size(own.compute)} of compute buffer" if not own.without_graph else "a compute buffer not derived from this header"
-    inside = "inside" if own.compute <= budget.reserve else "more than"
-    yield f"card   {_size(own.held)} of weights, caches and state; {buffers}, {inside} the reserve of {_size(budget.reserve)}"
-    yield f"       {_size(space.slack(own))} to spare of {_size(budget.usable)} usable"
+    for index, card in enumerate(own.cards):
+        buffers = f"{_size(card.compute)} of compute buffer" if not own.without_graph else "a compute buffer not derived from this header"
+        inside = "inside" if card.compute <= budget.reserve else "more than"
+        name = "card   " if budget.gpus == 1 else f"gpu{index}   "
+        yield f"{name}{_size(card.held)} of weights, caches and state; {buffers}, {inside} the reserve of {_size(budget.reserve)}"
+    where = "" if budget.gpus == 1 else f" on gpu{own.worst}, the least of the cards"
+    yield f"       {_size(space.slack(own))} to spare of {_size(budget.usable)} usable{where}"
     for need in needs[1:]:
         yield f"       {_size(space.slack(need))} to spare with '{need.name}'"
     of_ram = f", of {_size(budget.ram)}" if budget.ram is not None else ""
@@ -79,7 +87,8 @@ def _memory(space: Space, point: Point, needs: Sequence[Need], *, recipe: bool) 
     beside = f", up to {_size(budget.beside)} of it for the prompt cache{system}" if budget.beside else ""
     yield f"host   {_size(host)}{beside}{of_ram}"
     host_read, card_read = space.reads(point)
-    yield f"reads  {_size(host_read)} from the host and {_size(card_read)} from the card for a token, with an empty cache"
+    cards = "card" if budget.gpus == 1 else "cards"
+    yield f"reads  {_size(host_read)} from the host and {_size(card_read)} from the {cards} for a token, with an empty cache"
 
 
 def _why(answer: Answer) -> Iterator[str]:
@@ -114,7 +123,8 @@ def _beside(answer: Answer, choice: Point) -> Iterator[str]:
     for step in answer.steps:
         verdict = "fits" if step.fits else _over(step)
         cost = f"{_size(step.cost)} more on the card"
-        yield f"  {_flags(answer, step.point)}: {GAINS[step.axis]}, {cost}; {'; '.join(differences(space, choice, step.point))}; {verdict}"
+        said = "; ".join([cost, *differences(space, choice, step.point), verdict])
+        yield f"  {_flags(answer, step.point)}: {GAINS[step.axis]}, {said}"
 
 
 def _flags(answer: Answer, point: Point) -> str:
@@ -155,8 +165,9 @@ def _verdict(answer: Answer) -> Iterator[str]:
     budget = answer.question.space.budget
     yield f"{NOTHING}: no quant, context, cache type, micro-batch and depth of offload comes in under the budget"
     if answer.card is not None:
+        on = "the card" if answer.question.space.budget.gpus == 1 else "each card"
         host = "with this host memory" if budget.ram is not None else "with as much host memory as it takes"
-        yield f"{host} it would take {_size(answer.card)} usable on the card; {answer.question.card.title} has {_size(budget.usable)}"
+        yield f"{host} it would take {_size(answer.card)} usable on {on}; {answer.question.card.title} has {_size(budget.usable)}"
     if answer.host is not None and budget.ram is not None:
         beside = f", {_size(budget.beside)} of it for the prompt cache (-cram) and the system"
         yield f"on this card it would take {_size(answer.host)} of host memory{beside}; there are {_size(budget.ram)}"
@@ -180,6 +191,7 @@ def answer_as_dict(answer: Answer) -> dict[str, object]:
         "format": FORMAT,
         "model": question.model,
         "card": question.card.name,
+        "gpus": space.budget.gpus,
         "goal": str(question.goal),
         "order": ORDERS[question.goal],
         "recipe": question.recipe is not None,
@@ -221,9 +233,14 @@ def _need(space: Space, need: Need) -> dict[str, object]:
         "held": need.held,
         "compute": None if need.without_graph else need.compute,
         "slack": space.slack(need),
+        **({"cards": [_on_card(card, without_graph=need.without_graph) for card in need.cards]} if space.budget.gpus > 1 else {}),
         "host": space.host(need),
         "over": {"card": card, "host": host},
     }
+
+
+def _on_card(card: OnCard, *, without_graph: bool) -> dict[str, object]:
+    return {"held": card.held, "compute": None if without_graph else card.compute}
 
 
 def _runner_up(answer: Answer) -> dict[str, object] | None:

@@ -54,14 +54,15 @@ def space(
     fallbacks: Mapping[str, Written] | None = None,
     policy: Policy = Policy.ENGINE,
     deep: tuple[Depth, ...] | None = None,
+    gpus: int = 1,
 ) -> Space:
-    """Give a small space on a CUDA card."""
+    """Give a small space on CUDA cards."""
     quants = [Quant(str(place), f"{place}.gguf", model) for place, model in enumerate(models if isinstance(models, list) else [models])]
     settings = {"n_parallel": 1, "flash_attn": "on", "cache_ram": 0, **(base or {})}
     from generator.memory.settings import Settings
 
     grid = Grid(contexts, caches, micro_batches, deep or depths(quants[0].model, Settings.from_recipe(settings)))
-    budget = Budget(usable, reserve, margin, ram)
+    budget = Budget(usable, reserve, margin, ram, gpus=gpus)
     return Space(quants, grid, settings, budget, policy=policy, backend="cuda", fallbacks=fallbacks)
 
 

@@ -182,7 +182,7 @@ def test_that_nothing_fits_is_an_answer_with_what_it_would_take(capsys: pytest.C
     ("words", "said"),
     [
         (("apodex-min", "rtx-5070"), "did you mean 'apodex-mini'?"),
-        (("apodex-mini", "rtx-507"), "did you mean 'rtx-5070'?"),
+        (("apodex-mini", "rtx-507"), "did you mean 'rtx-5070'"),
         (("./none.gguf", "rtx-5070"), "there is no such file"),
         (("README.md", "rtx-5070"), "no GGUF file"),
         ((*PAIR, "--ctx", "262145"), "the 1 to 262144 tokens the model was trained for"),
@@ -200,3 +200,25 @@ def test_bad_input_is_one_clear_error(capsys: pytest.CaptureFixture[str], words:
     assert said in error
     assert error.startswith("gen: ")
     assert "Traceback" not in error
+
+
+# --- several cards ---------------------------------------------------------------------------------
+
+
+def test_two_cards_are_filled_together_and_the_choice_fits_on_each(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = as_json(capsys, DENSE, "2x-rtx-3060-ti", "--ctx", "32768")
+    assert (rows["gpus"], rows["fits"]) == (2, True)
+    plan = generator.plan(DENSE, rows["choice"]["command"], gpus=2, backend="cuda")
+    held = [device.weights + device.kv + device.recurrent for device in plan.gpus]
+    cards = [{"held": size, "compute": device.compute} for size, device in zip(held, plan.gpus, strict=True)]
+    [run_] = rows["choice"]["runs"]
+    assert run_["cards"] == cards
+    left = [7 * 2**30 - card["held"] - max(2**30, card["compute"]) for card in cards]
+    assert run_["slack"] == min(left) >= 0
+    assert sum(held) > 6 * 2**30  # more than one of these cards has
+
+
+def test_the_share_of_each_card_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    _, text, _ = run(capsys, DENSE, "2x-rtx-3060-ti", "--ctx", "32768")
+    assert "on 2 x RTX 3060 Ti, fastest" in text
+    assert [line.split()[0] for line in text.splitlines() if "of weights, caches and state" in line] == ["gpu0", "gpu1"]

@@ -32,27 +32,29 @@ SETTINGS: list[Mapping[str, object]] = [
 ]
 
 
-def held(model: Model, settings: Settings) -> tuple[int, int]:
-    """Give what a plan has on the card and on the host, but for compute."""
+def held(model: Model, settings: Settings, gpus: int) -> tuple[list[int], int]:
+    """Give what a plan has on each card and on the host, but for compute."""
     layers, context = layers_of(model), context_of(model, settings)
-    placement = place(model, settings, 1, draft_head=settings.loads_draft_head)
+    placement = place(model, settings, gpus, draft_head=settings.loads_draft_head)
     nothing = Buffer(Quantity.constant(0, BYTE))
-    card, host = (int(_terms(settings, layers, context, placement, device, nothing).total) for device in (0, HOST))
-    draft = draft_of(layers, settings, context, placement, 1)
-    return (card, host) if draft is None else (card + int(draft.gpus[0]), host + int(draft.host))
+    *cards, host = (int(_terms(settings, layers, context, placement, device, nothing).total) for device in (*range(gpus), HOST))
+    draft = draft_of(layers, settings, context, placement, gpus)
+    if draft is None:
+        return cards, host
+    return [card + int(more) for card, more in zip(cards, draft.gpus, strict=True)], host + int(draft.host)
 
 
-def check(model: Model, written: Mapping[str, object], n_ctx: int = 6144) -> None:
+def check(model: Model, written: Mapping[str, object], n_ctx: int = 6144, gpus: int = 1) -> None:
     settings = Settings.from_recipe(written)
     grid = depths(model, settings)
-    footprint = Footprint(model, settings, shares_of(model, settings, grid, "cuda"), None, Policy.ENGINE)
+    footprint = Footprint(model, settings, shares_of(model, settings, grid, "cuda", gpus), None, Policy.ENGINE)
     axes = (n_ctx, (settings.type_k, settings.type_v), settings.n_ubatch)
-    found = list(zip(footprint.card(*axes), footprint.host(*axes), strict=True))
+    found = list(zip(footprint.cards(*axes), footprint.host(*axes), strict=True))
     step = max(len(grid) // 9, 1)
     for place_, depth in [*list(enumerate(grid))[::step], (len(grid) - 1, grid[-1])]:
         layers, blocks = depth
         exact = Settings.from_recipe({**written, "n_ctx": n_ctx, "n_gpu_layers": layers, "n_cpu_moe": blocks or None})
-        assert found[place_] == held(model, exact), depth
+        assert found[place_] == held(model, exact, gpus), depth
 
 
 @pytest.mark.parametrize("written", SETTINGS, ids=["flash", "no-flash", "host-cache"])
@@ -75,6 +77,36 @@ def test_a_draft_head_and_its_context_count() -> None:
     check(apodex(), {"n_parallel": 2, "flash_attn": "on", "spec_type": "draft-mtp", "spec_draft_n_max": 2})
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"flash_attn": "on"},
+        {"flash_attn": "on", "tensor_split": "5,2"},
+        {"flash_attn": "off", "override_tensor": r"blk\.1\.ffn=CUDA1,blk\.2\.attn=CPU"},
+        {"flash_attn": "on", "split_mode": "none", "main_gpu": 1},
+        {"flash_attn": "on", "devices": "CUDA1,CUDA0", "tensor_split": "1,3"},
+    ],
+    ids=["even", "shares", "overrides", "one-of-two", "the-other-way-round"],
+)
+@pytest.mark.parametrize("name", ["qwen35moe-mtp", "gemma4-26b-a4b", "lfm2moe-8b", "qwen35-4b-tied"])
+def test_two_cards_hold_what_a_plan_has_on_each(name: str, written: Mapping[str, object]) -> None:
+    check(header(name), {"n_parallel": 1, **written}, gpus=2)
+
+
+def test_a_draft_head_is_where_its_block_is_of_three_cards_too() -> None:
+    check(apodex(), {"n_parallel": 2, "flash_attn": "on", "spec_type": "draft-mtp", "spec_draft_n_max": 2}, gpus=3)
+
+
+def test_two_cards_by_hand() -> None:
+    """Five layers, four blocks of 4,000 bytes and the head with 25,010: shares 3 and 2 leave the last block and the head to the second."""
+    settings = Settings.from_recipe({"n_parallel": 1, "tensor_split": "3,2"})
+    whole, part = shares_of(dense(), settings, [Depth(5, 0), Depth(2, 0)], "cuda", 2)
+    assert [span.weights for span in whole.cards] == [12_000, 29_010]
+    assert [(span.first, span.end) for span in whole.cards] == [(0, 3), (3, 4)]
+    assert [span.weights for span in part.cards] == [29_010, 0]  # of two layers, at 0 and 1/2, both are below 3/5
+    assert part.host == 20_000 + 3 * 4_000
+
+
 def test_the_hand_written_model_by_hand() -> None:
     # 4 blocks of 4,000 bytes; norm 10 and head 25,000 go with the output layer, the embedding's 20,000 stay on the host
     settings = Settings.from_recipe({"n_parallel": 1, "flash_attn": "on"})
@@ -94,8 +126,8 @@ def test_a_tied_head_is_read_where_the_output_layer_is() -> None:
 def test_the_policy_decides_where_the_input_embedding_counts() -> None:
     settings = Settings.from_recipe({"n_parallel": 1})
     both = [Footprint(dense(), settings, shares_of(dense(), settings, [Depth(5, 0)], "cuda"), None, policy) for policy in Policy]
-    cards = [footprint.card(256, ("f16", "f16"), 512)[0] for footprint in both]
-    assert cards[1] - cards[0] == 20_000
+    cards = [footprint.cards(256, ("f16", "f16"), 512)[0] for footprint in both]
+    assert cards[1][0] - cards[0][0] == 20_000
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -108,6 +140,6 @@ def test_no_compute_buffer_is_smaller_than_its_bound(name: str, flash: str) -> N
     if plan.unknown_graph:
         return
     footprint = Footprint(model, settings, shares_of(model, settings, [Depth(99, 2)], "cuda"), None, Policy.ENGINE)
-    [card], host = footprint.least_compute(8192, 512)
+    [[card]], host = footprint.least_compute(8192, 512)
     assert card <= plan.gpus[0].compute
     assert host <= plan.host.compute + dict(host_need(plan).taken).get("logits", Quantity.constant(0, BYTE)).number

@@ -26,12 +26,13 @@ class Invented(Space):
     seed = 0
     largest = 1
 
-    def buffers(self, point: Point, run: Run) -> tuple[int, int, bool] | None:
+    def buffers(self, point: Point, run: Run) -> tuple[tuple[int, ...], int, bool] | None:
         drawn = crc32(repr((self.seed, sorted(self.written(point, run).items(), key=str))).encode())
         if drawn % 11 == 0:
             return None  # as if the engine refused it
         at_least = self.columns(point, run).host[point.depth]
-        return drawn // 11 % self.largest, at_least + drawn // 97 % self.largest, False
+        compute = tuple(drawn // (11 + index) % self.largest for index in range(self.budget.gpus))
+        return compute, at_least + drawn // 97 % self.largest, False
 
 
 def invented(searched: Space, seed: int, largest: int) -> Space:
@@ -54,6 +55,8 @@ def spaces(draw: st.DrawFn) -> Space:
         margin=draw(st.sampled_from([0, size // 20])),
         ram=draw(st.none() | st.integers(0, 2 * size)),
         fallbacks=fallbacks,
+        base=draw(st.sampled_from([{}, {"tensor_split": "2,1"}])),
+        gpus=draw(st.sampled_from([1, 1, 2])),
     )
     return invented(searched, draw(st.integers(0, 10**6)), draw(st.sampled_from([1, size // 10, size])))
 

@@ -61,16 +61,28 @@ def _highest(book: Book, subject: Subject) -> Quantity:
 
     Experts may be off by a share of all of them, other weights by a share of themselves.
     """
-    tolerance = Tolerance(subject.facts["estimate.experts"], subject.facts["estimate.rest"])
-    for fact in (tolerance.experts, tolerance.rest):
+    for fact in _tolerance(subject).experts, _tolerance(subject).rest:
         book.add(fact.key, fact.quantity(), "%", 0)
+    experts = _experts_on(subject, subject.tightest, "on the card that holds most")
+    if experts is not None:
+        book.add("estimate.experts_on_card", experts)
+    return _upper_end(book, subject, book["weights.card"], experts)
+
+
+def _tolerance(subject: Subject) -> Tolerance:
+    return Tolerance(subject.facts["estimate.experts"], subject.facts["estimate.rest"])
+
+
+def _experts_on(subject: Subject, index: int, where: str) -> Quantity | None:
+    """Give the bytes of routed experts on a card, which the derivation says in words; None where it has none."""
     placed = subject.plan.placement.tensors
-    here = [each.tensor for each in placed if each.device == subject.tightest and each.tensor.routed_expert]
-    experts = None
-    if here:
-        share = book.add("estimate.experts_on_card", subject.model.size_of(here, "routed experts on the card that holds most"))
-        experts = Experts(share, book["experts.all_blocks"])
-    return tolerance.upper_end(book["weights.card"], book["weights.file"], experts)
+    here = [each.tensor for each in placed if each.device == index and each.tensor.routed_expert]
+    return subject.model.size_of(here, f"routed experts {where}") if here else None
+
+
+def _upper_end(book: Book, subject: Subject, weights: Quantity, among_them: Quantity | None) -> Quantity:
+    experts = None if among_them is None else Experts(among_them, book["experts.all_blocks"])
+    return _tolerance(subject).upper_end(weights, book["weights.file"], experts)
 
 
 def write_cards(book: Book, subject: Subject) -> None:
@@ -84,24 +96,31 @@ def write_cards(book: Book, subject: Subject) -> None:
         book.add(f"{key}.recurrent", device.terms.recurrent, "MiB", 1)
         if subject.plan.unknown_graph is None:
             book.add(f"{key}.compute", device.terms.compute, "MiB", 1)
-        book.add(f"{key}.held", _sum([book[f"{key}.weights"], book[f"{key}.kv"], book[f"{key}.recurrent"]]))
+        rest = [book[f"{key}.kv"], book[f"{key}.recurrent"]]
+        book.add(f"{key}.held", _sum([book[f"{key}.weights"], *rest]))
+        if subject.estimated:
+            weights = _upper_end(book, subject, book[f"{key}.weights"], _experts_on(subject, index, f"on device {index}"))
+            book.add(f"{key}.highest", _sum([weights, *rest]))
     book.add("cards.weights", _sum([book[f"gpu.{index}.weights"] for index in range(subject.gpus)]))
 
 
 def fits(book: Book) -> str:
     """Say whether the recipe fits: `yes`, `no`, or `open` where that hangs on the tolerance of an estimate.
 
-    It fits where it stays under the ceiling and its working buffers under what is usable.
+    It fits where each card stays under the ceiling and with its working buffers under what is usable.
     """
-    if not _under(book, "budget.total"):
+    if not _under(book, "budget.total", "held"):
         return "no"
-    return "yes" if "budget.highest" not in book or _under(book, "budget.highest") else "open"
+    return "yes" if "budget.highest" not in book or _under(book, "budget.highest", "highest") else "open"
 
 
-def _under(book: Book, key: str) -> bool:
+def _under(book: Book, key: str, each: str) -> bool:
+    """Tell whether a total fits, and of several cards what each of them holds under the name `each`."""
     if not book[key] <= book["budget.ceiling"]:
         return False
-    return "compute.card" not in book or book[key] + book["compute.card"] <= book["budget.usable"]
+    cards = range(int(book["settings.gpus"]) if "settings.gpus" in book else 0)
+    pairs = [(key, "compute.card"), *((f"gpu.{index}.{each}", f"gpu.{index}.compute") for index in cards)]
+    return all(compute not in book or book[held] + book[compute] <= book["budget.usable"] for held, compute in pairs)
 
 
 def _add(book: Book, policy: Policy, amount: Quantity, pool: Pool) -> None:
