@@ -9,7 +9,7 @@ import pytest
 from generator.facts import Fact, Facts
 from generator.guide.context import Sources
 from generator.guide.ledger import Book
-from generator.guide.numbers import Subject, rung_of, write_numbers
+from generator.guide.numbers import Row, Subject, rung_total, write_numbers
 from generator.guide.working import write_working
 from generator.memory.budget import Policy, Pool
 from generator.memory.plan import make_plan
@@ -101,8 +101,9 @@ def test_a_deeper_offload_moves_the_block_it_names(numbers: Book, changed: Chang
 
 
 def test_the_rung_of_the_recipe_is_its_total(numbers: Book, subject: Subject) -> None:
-    assert rung_of(numbers, subject, 26, 65536, ("q8_0", "q8_0")).total.equals(numbers["budget.total"])
-    assert rung_of(numbers, subject, 26, 65536, ("q8_0", "q8_0"), Policy.ENGINE).total.equals(numbers["budget.engine.total"])
+    own = Row(26, 65536)
+    assert rung_total(numbers, subject, own, ("q8_0", "q8_0")).equals(numbers["budget.total"])
+    assert rung_total(numbers, subject, own, ("q8_0", "q8_0"), Policy.ENGINE).equals(numbers["budget.engine.total"])
     assert numbers["ladder.26@65536.q8_0/q8_0"].equals(numbers["budget.total"])
 
 

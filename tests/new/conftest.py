@@ -8,11 +8,18 @@ import pytest
 
 from generator.catalog import Catalog
 from generator.new.command import Asked, Outcome, new
+from tests.conftest import copied
 from tests.emulator import Clock, Emulator, Repository, day
 
 TODAY = date(2026, 12, 1)
 
 New = Callable[..., Outcome]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Give a copy of templates and of recipes for three models, of which two have no tensor table."""
+    return copied(tmp_path, "apodex-mini", "glm-4.7-flash/none", "qwen3-8b/none")
 
 
 @pytest.fixture

@@ -182,7 +182,7 @@ def test_that_nothing_fits_is_an_answer_with_what_it_would_take(capsys: pytest.C
     ("words", "said"),
     [
         (("apodex-min", "rtx-5070"), "did you mean 'apodex-mini'?"),
-        (("apodex-mini", "rtx-507"), "did you mean 'rtx-5070'?"),
+        (("apodex-mini", "rtx-507"), "did you mean 'rtx-5070'"),
         (("./none.gguf", "rtx-5070"), "there is no such file"),
         (("README.md", "rtx-5070"), "no GGUF file"),
         ((*PAIR, "--ctx", "262145"), "the 1 to 262144 tokens the model was trained for"),
