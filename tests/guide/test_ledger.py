@@ -207,7 +207,20 @@ def test_every_formula_of_the_ledger_gives_its_value_from_the_values_of_its_inpu
         assert evaluated(ast.parse(text, mode="eval").body, exact) == exact[key], (key, row["formula"])
         checked += 1
     assert checked > 90
-    said = ("weights.", "experts.", "kv.full_attention_blocks", "ladder.", "traffic.step", "fallback.", "referee.", "compute.", "recurrent.card", "kv.card", "kv.block_count", "kv.block_count")
+    said = (
+        "weights.",
+        "experts.",
+        "kv.full_attention_blocks",
+        "ladder.",
+        "traffic.step",
+        "fallback.",
+        "referee.",
+        "compute.",
+        "recurrent.card",
+        "kv.card",
+        "kv.block_count",
+        "kv.block_count",
+    )
     assert [key for key in words if not key.startswith(said)] == []
 
 

@@ -40,7 +40,15 @@ def test_a_guide_has_its_three_figures_each_with_words_for_who_cannot_see_it(dra
         ("vram", ["budget.total", "budget.ceiling", "budget.slack", "budget.usable", "budget.card", "budget.reserve"]),
         (
             "vram",
-            ["weights.card_without_embedding", "kv.total.q8_0/q8_0", "recurrent.total", "weights.host", "weights.input_embedding", "prompt_cache.limit", "host.machine"],
+            [
+                "weights.card_without_embedding",
+                "kv.total.q8_0/q8_0",
+                "recurrent.total",
+                "weights.host",
+                "weights.input_embedding",
+                "prompt_cache.limit",
+                "host.machine",
+            ],
         ),
         ("ladder", ["ladder.26@65536.q8_0/q8_0", "ladder.26@65536.f16/f16", "ladder.24@65536.q8_0/q8_0", "ladder.30@262144.q8_0/f16"]),
         ("crossover", ["crossover.0", "crossover.65536", "crossover.131072"]),

@@ -15,7 +15,7 @@ from generator.memory.budget import Policy, Pool
 from generator.memory.plan import make_plan
 from generator.memory.settings import Settings, parse_flags
 from generator.quantity import BYTE, ONE, Quantity
-from generator.specs.recipe import Budget, Fallback
+from generator.specs.recipe import Budget, Draft, Fallback
 from tests.memory.models import hybrid
 
 Changed = Callable[..., Book]
@@ -150,8 +150,13 @@ def test_the_sizes_of_other_quants_are_told_whatever_they_are_called(changed: Ch
     assert book["quants.iq2_m.size"].value == 12543404960
 
 
-def test_without_a_draft_nothing_is_priced_for_one(changed: Changed) -> None:
-    assert not [key for key in changed(draft=None).numbers if key.startswith("draft.")]
+def test_a_draft_head_is_priced_at_the_engines_defaults_where_the_recipe_does_not_say(numbers: Book, changed: Changed) -> None:
+    assert changed(draft=None)["draft.total"].equals(numbers["draft.total"])  # the recipe says 3 and f16 too
+    assert int(changed(draft=Draft(1, "f16", "f16"))["draft.total"]) < int(numbers["draft.total"])
+
+
+def test_a_draft_head_that_is_loaded_is_no_price_of_its_own(changed: Changed) -> None:
+    assert not [key for key in changed({"spec_type": "draft-mtp"}).numbers if key.startswith("draft.")]
 
 
 def test_working_buffers_that_are_not_known_are_not_in_the_book() -> None:
