@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from generator.facts import Fact, Facts
-from generator.guide.ledger import Book
 from generator.guide.numbers import Row, Subject, ladder_rows, rung_total, write_numbers
 from generator.guide.numbers.budget import fits
 from generator.memory.budget import Policy
