@@ -18,8 +18,9 @@ New = Callable[..., Outcome]
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Give a copy of templates and of recipes for three models, of which two have no tensor table."""
-    return copied(tmp_path, "apodex-mini", "glm-4.7-flash/none", "qwen3-8b/none")
+    """Give a copy of templates and of one recipe, and of models that have none, of which no tensor table is known."""
+    bare = ("glm-4.7-flash", "qwen3-8b", "mistral-small-3.2-24b", "kimi-linear-48b-a3b")
+    return copied(tmp_path, "apodex-mini", *(f"{name}/none" for name in bare))
 
 
 @pytest.fixture
