@@ -126,7 +126,7 @@ def _add_plans(commands: argparse._SubParsersAction[_Parser]) -> None:
         "--policy", choices=["engine", "published"], help="where the input embedding counts (default: a recipe's own, else engine)"
     )
     plan.add_argument("--program", default="llama-server", help="the program that would run it (default: llama-server)")
-    plan.add_argument("--gpus", type=int, default=1, metavar="N", help="devices beside the host (default: 1)")
+    plan.add_argument("--gpus", type=int, metavar="N", help="devices beside the host (default: a recipe's own, else 1)")
     plan.add_argument("--build", metavar="BUILD", help="the engine's build, where rules differ")
     _json(plan)
 

@@ -38,7 +38,7 @@ def guide(linted: tuple[Guide, Allowed]) -> Guide:
     return linted[0]
 
 
-def copied(folder: Path, *pages: str) -> Path:
+def part_of_project(folder: Path, *pages: str) -> Path:
     """Copy templates and recipes, of whose models only those of some pages (`model/page`, or `model` for all of it), and no checks."""
     shutil.copytree(ROOT / "templates", folder / "templates")
     shutil.copytree(ROOT / "recipes", folder / "recipes", ignore=shutil.ignore_patterns("models", "checks"))
@@ -54,4 +54,4 @@ def copied(folder: Path, *pages: str) -> Path:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """Give a copy of templates and recipes, one guide's, that a test may change."""
-    return copied(tmp_path, "apodex-mini")
+    return part_of_project(tmp_path, "apodex-mini")

@@ -43,11 +43,11 @@ FITS, BARELY, TOO_LARGE = "fits", "fits with nothing in reserve", "does not fit"
 class PlanReport:
     """A plan held against a card.
 
-    `pool` is the card's memory (None without a card), `total` what the plan puts on the first device without working
-    buffers, under `policy`; `scores` the attention scores there without flash attention, else None; `ladder` the rungs around it.
-    `origin` says what a recipe gave; `estimate` that the tensor table is one and how far off, empty where it is known, and `highest` is the
-    total where it is that far; `excess` is what the engine's own readings add to a compute buffer, None where no device was asked;
-    `graphs` keeps the compute buffers of rungs whose graph had to be made.
+    `pool` is the memory of each card (None without one); `held` what the plan puts on each device without working buffers, under `policy`,
+    on the host where there is no other; `scores` the attention scores on the fullest without flash attention, else None; `ladder` the
+    rungs around it. `origin` says what a recipe gave; `estimate` that the tensor table is one and how far off, empty where it is known, and
+    `highest` is the total where it is that far; `excess` is what the engine's own readings add to a compute buffer, None where no device
+    was asked; `graphs` keeps the compute buffers of rungs whose graph had to be made.
     """
 
     name: str
@@ -55,7 +55,7 @@ class PlanReport:
     policy: Policy
     card: Card | None
     pool: Pool | None
-    total: Quantity
+    held: tuple[Quantity, ...]
     scores: Quantity | None
     ladder: tuple[Rung, ...]
     origin: str = ""
@@ -64,19 +64,37 @@ class PlanReport:
     excess: Quantity | None = None
     graphs: dict[tuple[int, int, Caches], Quantity] = field(default_factory=dict)
 
+    @property
+    def total(self) -> Quantity:
+        """What the device that holds most holds."""
+        return self.held[fullest(self.plan)]
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """The verdict on each device; none without a card."""
+        if self.pool is None:
+            return ()
+        buffers = (working_bytes(self.plan, self.excess, index) for index in range(len(self.held)))
+        return tuple(judged(total, compute, self.pool) for total, compute in zip(self.held, buffers, strict=True))
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on the run, which is the worst on a device: a run fits where it fits on each."""
+        return max(self.verdicts, key=(FITS, BARELY, TOO_LARGE).index)
+
 
 def planned(
-    source: str | None, flags: Sequence[str], *, card: str | None, policy: str | None, program: str, gpus: int, build: str | None
+    source: str | None, flags: Sequence[str], *, card: str | None, policy: str | None, program: str, gpus: int | None, build: str | None
 ) -> PlanReport:
     """Give the report for a source and flags. Raises InputError and what opening and planning raise.
 
     `source` is MODEL/CARD of a recipe, a GGUF file or a Hub reference; without one, or where a command line begins in its place, the
-    flags must name a model. A recipe brings its settings, card, build and policy; flags and options win over them, and a whole
-    command line (one with a program or a model in it) stands in place of the settings.
+    flags must name a model. A recipe brings its settings, card, build, policy and number of cards; flags and options win over them, and a
+    whole command line (one with a program or a model in it) stands in place of the settings. Without a recipe `gpus` None is one.
     """
-    if gpus < 0:
+    if gpus is not None and gpus < 0:
         raise InputError(f"--gpus {gpus}: there are no fewer devices than none", remedy="give 0 or more")
-    if gpus > MAX_DEVICES:
+    if gpus is not None and gpus > MAX_DEVICES:
         raise InputError(f"--gpus {gpus}: the engine uses at most {MAX_DEVICES} devices", remedy=f"give 0 to {MAX_DEVICES}")
     if source is not None and _is_command(source):
         flags = [*split_words(source), *flags]
@@ -92,7 +110,8 @@ def planned(
         )
     found = Catalog.open().card(card) if card else None
     backend = found.backend if found else None
-    plan = make_plan(model_of(name), settings, gpus=gpus, build=build, backend=backend, projector=projector_file(settings))
+    beside = projector_file(settings)
+    plan = make_plan(model_of(name), settings, gpus=1 if gpus is None else gpus, build=build, backend=backend, projector=beside)
     return _report(name, plan, Policy(policy or Policy.ENGINE), found)
 
 
@@ -109,7 +128,7 @@ def _recipe_named(source: str | None) -> tuple[str, str] | None:
 
 
 def _of_recipe(
-    pair: tuple[str, str], flags: Sequence[str], card: str | None, policy: str | None, program: str, gpus: int, build: str | None
+    pair: tuple[str, str], flags: Sequence[str], card: str | None, policy: str | None, program: str, gpus: int | None, build: str | None
 ) -> PlanReport:
     catalog = Catalog.open()
     recipe, _ = settled(catalog, catalog.recipe(*pair))
@@ -123,8 +142,14 @@ def _of_recipe(
     estimate = estimate_of(catalog, recipe.model, recipe.quant)
     model = model_of_quant(catalog, recipe.model, recipe.quant) if estimate is None else estimate.model
     found = catalog.card(card or recipe.card)
-    beside = projector_file(settings)
-    plan = make_plan(model, settings, gpus=gpus, build=build or recipe.build, backend=found.backend, projector=beside)
+    plan = make_plan(
+        model,
+        settings,
+        gpus=recipe.gpus if gpus is None else gpus,
+        build=build or recipe.build,
+        backend=found.backend,
+        projector=projector_file(settings),
+    )
     report = _report("/".join(pair), plan, Policy(policy or recipe.budget.policy), found)
     if estimate is not None:
         report = replace(report, estimate=estimate.words, highest=_highest(report, estimate))
@@ -132,9 +157,9 @@ def _of_recipe(
 
 
 def _highest(report: PlanReport, estimate: Estimate) -> Quantity:
-    """Give the total on the first device at the upper end of an estimate."""
-    model, device = estimate.model, 0 if report.plan.gpus else HOST
-    weights = first_device(report.plan).terms.weights
+    """Give the total on the device that holds most at the upper end of an estimate."""
+    model, device = estimate.model, fullest(report.plan) if report.plan.gpus else HOST
+    weights = fullest_device(report.plan).terms.weights
     if report.plan.gpus and report.policy is Policy.PUBLISHED:
         weights = weights + input_embedding(model)
     placed = [each.tensor for each in report.plan.placement.tensors if each.device == device and each.tensor.routed_expert]
@@ -165,14 +190,14 @@ def _hub_name(settings: Settings) -> str | None:
 
 def _report(name: str, plan: Plan, policy: Policy, card: Card | None) -> PlanReport:
     pool = Pool.of(card.facts["card.usable"].quantity(), declared_reserve()) if card else None
-    return PlanReport(name, plan, policy, card, pool, _on_card(plan, policy), _scores(plan, plan.context), tuple(_ladder(plan, policy)))
+    return PlanReport(name, plan, policy, card, pool, _held(plan, policy), _scores(plan, plan.context), tuple(_ladder(plan, policy)))
 
 
 def _scores(plan: Plan, context: Context) -> Quantity | None:
-    """Give the largest attention scores on the first device with `context`; None where flash attention or the host spares it them."""
+    """Give the largest attention scores on the device that holds most with `context`; None where flash attention or the host spares it them."""
     if plan.settings.flash_attn != "off" or not plan.gpus or not plan.settings.kv_offload:
         return None
-    blocks = [block for block in layers_of(plan.model).attention.blocks if plan.placement.layer_devices[block] == 0]
+    blocks = [block for block in layers_of(plan.model).attention.blocks if plan.placement.layer_devices[block] == fullest(plan)]
     sizes = [attention_scores(plan.model, block, context.cells, context.n_ubatch) for block in blocks]
     return largest(sizes) if sizes else None
 
@@ -186,17 +211,28 @@ def judged(total: Quantity, compute: Quantity, pool: Pool) -> str:
     return BARELY if total + compute <= pool.usable else TOO_LARGE
 
 
-def working_bytes(plan: Plan, excess: Quantity | None) -> Quantity:
-    """Give the compute buffers on the first device: the run's, a draft head's, and what readings of the engine add."""
-    compute = first_device(plan).terms.compute
+def working_bytes(plan: Plan, excess: Quantity | None, device: int = 0) -> Quantity:
+    """Give the compute buffers on a device, by its index: the run's, a draft head's, and what readings of the engine add."""
+    compute = devices_of(plan)[device].terms.compute
     if plan.draft is not None and plan.draft.buffers:
-        compute = compute + plan.draft.buffers[0].size
+        compute = compute + plan.draft.buffers[device].size
     return compute if excess is None else compute + excess
 
 
-def first_device(plan: Plan) -> Device:
-    """Give the device that a card stands for: the first, or the host where there is none."""
-    return (plan.gpus or (plan.host,))[0]
+def devices_of(plan: Plan) -> tuple[Device, ...]:
+    """Give the devices that cards stand for, or the host where there is none."""
+    return plan.gpus or (plan.host,)
+
+
+def fullest(plan: Plan) -> int:
+    """Give the index of the device that holds most without working buffers; of several that hold as much, the first."""
+    devices = devices_of(plan)
+    return max(range(len(devices)), key=lambda index: int(devices[index].terms.held))
+
+
+def fullest_device(plan: Plan) -> Device:
+    """Give the device that holds most."""
+    return devices_of(plan)[fullest(plan)]
 
 
 def rung_fits(report: PlanReport, rung: Rung, pool: Pool) -> bool:
@@ -235,17 +271,19 @@ def _compute_of(report: PlanReport, rung: Rung) -> Quantity:
     return report.graphs[key]
 
 
-def _on_card(plan: Plan, policy: Policy) -> Quantity:
-    """Give weights, caches and state on the first device, with the input embedding where the policy counts it."""
-    terms = first_device(plan).terms
-    total = terms.weights + terms.kv + terms.recurrent
-    if plan.draft is not None:
-        total = total + (plan.draft.gpus or (plan.draft.host,))[0]
-    if plan.projector is not None and plan.projector.device == (0 if plan.gpus else HOST):
-        total = total + plan.projector.weights
-    if not plan.gpus:
-        return total
-    return total + input_embedding(plan.model) if policy is Policy.PUBLISHED else total
+def _held(plan: Plan, policy: Policy) -> tuple[Quantity, ...]:
+    """Give weights, caches and state on each device; where the policy counts the input embedding on a card, on the one that holds most."""
+    sizes = []
+    for index, device in enumerate(devices_of(plan)):
+        size = device.terms.held
+        if plan.draft is not None:
+            size = size + (plan.draft.gpus or (plan.draft.host,))[index]
+        if plan.projector is not None and plan.projector.device == (index if plan.gpus else HOST):
+            size = size + plan.projector.weights
+        if plan.gpus and policy is Policy.PUBLISHED and index == fullest(plan):
+            size = size + input_embedding(plan.model)
+        sizes.append(size)
+    return tuple(sizes)
 
 
 def input_embedding(model: Model) -> Quantity:

@@ -6,7 +6,7 @@ from generator.memory.budget import clears_by
 from generator.memory.host import host_need
 from generator.memory.ladder import Rung
 from generator.memory.plan import Device, Draft, Plan
-from generator.report.planned import FITS, PlanReport, judged, rung_fits, working_bytes
+from generator.report.planned import FITS, PlanReport, devices_of, fullest_device, rung_fits
 from generator.report.words import notes_of
 
 FORMAT = 1
@@ -32,6 +32,7 @@ def plan_as_dict(report: PlanReport) -> dict[str, object]:
         "host_memory": _host_memory(plan),
         "attention_scores": int(report.scores) if report.scores else None,
         "on_card": int(report.total),
+        "fullest": fullest_device(plan).name,
         "on_card_highest": None if report.highest is None else int(report.highest.rounded_up()),
         "ladder": [_rung(rung, report) for rung in report.ladder],
     }
@@ -43,9 +44,15 @@ def plan_as_dict(report: PlanReport) -> dict[str, object]:
             "reserve": int(pool.reserve),
             "ceiling": int(pool.ceiling),
             "slack": int(clears_by(report.total, pool)),
-            "verdict": (verdict := judged(report.total, working_bytes(report.plan, report.excess), pool)),
-            "fits": verdict == FITS,
+            "verdict": report.verdict,
+            "fits": report.verdict == FITS,
         }
+        if len(report.held) > 1:
+            names = [device.name for device in devices_of(plan)]
+            shares = zip(names, report.held, report.verdicts, strict=True)
+            rows["cards"] = [
+                {"name": name, "held": int(held), "slack": int(clears_by(held, pool)), "verdict": verdict} for name, held, verdict in shares
+            ]
     return rows
 
 

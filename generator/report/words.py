@@ -12,7 +12,7 @@ from generator.memory.ladder import Caches, Rung
 from generator.memory.placement import HOST
 from generator.memory.plan import Device, Plan
 from generator.quantity import Quantity, shown
-from generator.report.planned import PlanReport, depth_of, first_device, input_embedding, judged, rung_fits, working_bytes
+from generator.report.planned import PlanReport, depth_of, devices_of, fullest_device, input_embedding, rung_fits, working_bytes
 from generator.specs import Card
 
 
@@ -75,11 +75,12 @@ def notes_of(report: PlanReport) -> Iterator[str]:
 
 
 def _working(plan: Plan) -> str:
-    """Say what the compute figures are, and what most of the first device's is."""
+    """Say what the compute figures are, and what most of it is on the device that holds most."""
     if plan.unknown_graph is not None:
         return f"compute is not known, its column is the engine's fitting margin: {plan.unknown_graph}"
-    parts = [f"{name} {size_words(size)}" for name, size in first_device(plan).terms.buffer.largest[:3]]
-    most = f"; on {first_device(plan).name} at its fullest {', '.join(parts)}" if parts else ""
+    device = fullest_device(plan)
+    parts = [f"{name} {size_words(size)}" for name, size in device.terms.buffer.largest[:3]]
+    most = f"; on {device.name} at its fullest {', '.join(parts)}" if parts else ""
     return f"compute is the largest graph that {plan.program} reserves for{most}"
 
 
@@ -118,17 +119,34 @@ def _attention(report: PlanReport) -> Iterator[str]:
 
 
 def _verdict(report: PlanReport, card: Card, pool: Pool) -> Iterator[str]:
-    compute = working_bytes(report.plan, report.excess)
-    word = judged(report.total, compute, pool)
-    yield f"{card.title}: {word}. {shown(report.total, 'GiB', 3)} under policy '{report.policy}', ceiling {shown(pool.ceiling, 'GiB', 3)}"
+    """Say whether the run fits, and what it leaves on the card; of several cards, on each."""
+    several = len(report.held) > 1
+    title, where = (
+        (f"{len(report.held)} x {card.title}", f" on {fullest_device(report.plan).name}, which holds most,")
+        if several
+        else (card.title, "")
+    )
+    total, ceiling = shown(report.total, "GiB", 3), shown(pool.ceiling, "GiB", 3)
+    yield f"{title}: {report.verdict}. {total}{where} under policy '{report.policy}', ceiling {ceiling}"
+    each = " of each" if several else ""
     left = _left(report.total, pool.ceiling)
-    yield f"  ({shown(pool.usable, 'GiB', 1)} usable, {shown(pool.reserve, 'MiB', 0)} reserved), {left}"
+    yield f"  ({shown(pool.usable, 'GiB', 1)} usable{each}, {shown(pool.reserve, 'MiB', 0)} reserved), {left}"
     if report.highest is not None:
         yield f"  at the estimate's upper end {shown(report.highest, 'GiB', 3)}, {_left(report.highest, pool.ceiling)}"
+    if not several:
+        yield f"  {_beside_compute(report, pool, 0)}"
+        return
+    for index, device in enumerate(devices_of(report.plan)):
+        held = report.held[index]
+        yield f"  {device.name}: {size_words(held)}, {_left(held, pool.ceiling)}; {_beside_compute(report, pool, index)}"
+
+
+def _beside_compute(report: PlanReport, pool: Pool, index: int) -> str:
+    """Say whether a device's compute buffer is inside the reserve, and what is left beside a larger one."""
+    compute = working_bytes(report.plan, report.excess, index)
     if compute <= pool.reserve:
-        yield f"  compute, {size_words(compute)}, is inside the reserve"
-    else:
-        yield f"  with compute, {size_words(compute)}, of all that is usable: {_left(report.total + compute, pool.usable)}"
+        return f"compute, {size_words(compute)}, is inside the reserve"
+    return f"with compute, {size_words(compute)}, of all that is usable: {_left(report.held[index] + compute, pool.usable)}"
 
 
 def _left(total: Quantity, limit: Quantity) -> str:
