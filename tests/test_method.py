@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from generator.build import METHODS, Guide
+from generator.build import Guide
 from generator.guide.ledger import Book
 from generator.guide.lint import LintErrors
+from generator.guide.page import METHODS
 from generator.method import method_pages
 from generator.quantity import BYTE, Quantity
 

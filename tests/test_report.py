@@ -533,7 +533,7 @@ def test_more_devices_than_the_engine_uses_are_refused(capsys: pytest.CaptureFix
 
 def test_a_graph_that_cannot_be_made_is_said_with_the_reason() -> None:
     plan = make_plan(hybrid(), parse_flags("-ngl 99 -c 1000 -np 1 --spec-type draft-mtp", "llama-server"))
-    report = PlanReport("hybrid.gguf", plan, Policy.ENGINE, None, None, plan.gpus[0].terms.weights, None, ())
+    report = PlanReport("hybrid.gguf", plan, Policy.ENGINE, None, None, (plan.gpus[0].terms.weights,), None, ())
     text, rows = "\n".join(plan_as_text(report)), plan_as_dict(report)
     reason, drafting = plan.unknown_graph, plan.draft.unknown_graph if plan.draft else None
     assert reason == "the header has no 'blk.0.ssm_dt.bias'"

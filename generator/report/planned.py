@@ -194,7 +194,7 @@ def _report(name: str, plan: Plan, policy: Policy, card: Card | None) -> PlanRep
 
 
 def _scores(plan: Plan, context: Context) -> Quantity | None:
-    """Give the largest attention scores on the device that holds most with `context`; None where flash attention or the host spares it them."""
+    """Give the largest attention scores on the device that holds most; None where flash attention or the host spares it them."""
     if plan.settings.flash_attn != "off" or not plan.gpus or not plan.settings.kv_offload:
         return None
     blocks = [block for block in layers_of(plan.model).attention.blocks if plan.placement.layer_devices[block] == fullest(plan)]

@@ -68,3 +68,12 @@ def test_the_words_are_seen_where_they_do_belong() -> None:
     assert any(named("nvidia-smi", line) for line in lines("apodex-mini", "rtx-5070"))
     assert any(named("sysctl", line) for line in lines("qwen3-8b", "apple-m4-16gb"))
     assert any(named("ROCm", line) for line in lines("gpt-oss-20b", "rx-9070-xt"))
+
+
+def test_a_guide_of_what_does_not_fit_says_so_first_and_gives_nothing_to_install_or_run() -> None:
+    refused = [ROOT / "site" / "guides" / model / f"{page}.md" for model, page in CATALOG.recipes()]
+    texts = {path.stem: text for path in refused if "**It does not run as set up here.**" in (text := path.read_text(encoding="utf-8"))}
+    assert texts
+    for name, text in texts.items():
+        assert text.splitlines()[2].startswith("**It does not run as set up here.**"), name
+        assert not re.search(r"^## (Install|Download|Run|Ollama)$|llama-server -m|^FROM ", text, re.MULTILINE), name
