@@ -94,7 +94,7 @@ def parser() -> argparse.ArgumentParser:
     _json(listing)
 
     schema = commands.add_parser("schema", help="the JSON Schema of a kind of spec")
-    schema.add_argument("kind", nargs="?", metavar="KIND", help="model, card, engine, recipe or issue; all when left out")
+    schema.add_argument("kind", nargs="?", metavar="KIND", help="model, card, engine, recipe, issue or check; all when left out")
 
     _add_new(commands)
     _add_live(commands)

@@ -11,15 +11,18 @@ from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
+from typing import TYPE_CHECKING
 
-from generator.catalog import Catalog
-from generator.config.estimate import Estimate, estimated
 from generator.errors import InputError, MissingFileError
 from generator.facts import Fact, Lock, Source
 from generator.gguf import Inventory, SkippedArray, read_sharded
 from generator.memory.model import Model
 from generator.memory.plan import Plan, make_plan
 from generator.memory.settings import Settings, parse_flags
+
+if TYPE_CHECKING:  # a plan of a file needs no catalogue
+    from generator.catalog import Catalog
+    from generator.config.estimate import Estimate
 
 
 def plan(
@@ -123,6 +126,8 @@ def estimate_of(catalog: Catalog, model: str, quant: str) -> Estimate | None:
     if not facts.under("config"):
         remedy = f"give `config`, or run `gen lock {model} --header {quant}=FILE`"
         raise InputError(f"neither the header of '{quant}' nor the model's shape is known", where=spec.file, remedy=remedy)
+    from generator.config.estimate import estimated
+
     source = Source("", title=f"config in {spec.file}, each value with its source")
     return estimated(spec.architecture, facts, quant, source, where=spec.file, is_converted=spec.quant(quant).converted)
 

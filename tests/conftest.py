@@ -38,9 +38,20 @@ def guide(linted: tuple[Guide, Allowed]) -> Guide:
     return linted[0]
 
 
+def part_of_project(folder: Path, *pages: str) -> Path:
+    """Copy templates and recipes, of whose models only those of some pages (`model/page`, or `model` for all of it), and no checks."""
+    shutil.copytree(ROOT / "templates", folder / "templates")
+    shutil.copytree(ROOT / "recipes", folder / "recipes", ignore=shutil.ignore_patterns("models", "checks"))
+    for page in pages:
+        model, _, name = page.partition("/")
+        for path in (ROOT / "recipes" / "models" / model).iterdir():
+            if not name or path.name.startswith(("model.", f"{name}.")):
+                (folder / "recipes" / "models" / model).mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, folder / "recipes" / "models" / model / path.name)
+    return folder
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Give a copy of recipes and templates that a test may change."""
-    for name in ("recipes", "templates"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    return tmp_path
+    """Give a copy of templates and recipes, one guide's, that a test may change."""
+    return part_of_project(tmp_path, "apodex-mini")

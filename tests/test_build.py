@@ -149,8 +149,8 @@ MUTATIONS = (
     ("prefill", "Four times the", "4× the", "a number that nothing stands behind: '4×'"),
     (
         "requirements",
-        '{{ n("budget.total") }}',
-        "[8.892 GiB](#budget.total)",
+        '{{ n("budget.total") }} computed{%',
+        "[8.892 GiB](#budget.total) computed{%",
         "'8.892 GiB' is not what the ledger has under 'budget.total'",
     ),
     ("budget", '{{ n("budget.total") }}', "[8.891 GB](#budget.total)", "'8.891 GB' is not what the ledger has under 'budget.total'"),
@@ -302,9 +302,9 @@ def test_a_quant_the_model_does_not_have_names_the_near_ones(change: Change) -> 
 
 
 def test_a_quant_whose_header_is_not_locked_is_told_with_the_command(change: Change) -> None:
-    with pytest.raises(InputError, match="the lock has no header of 'IQ4_XS'") as caught:
+    with pytest.raises(InputError, match="neither the header of 'IQ4_XS' nor the model's shape is known") as caught:
         build(change(RECIPE, "quant: Q4_K_M", "quant: IQ4_XS"))
-    assert caught.value.remedy == "run `gen lock apodex-mini --header IQ4_XS=FILE`"
+    assert caught.value.remedy == "give `config`, or run `gen lock apodex-mini --header IQ4_XS=FILE`"
 
 
 def test_a_typing_error_in_a_recipe_is_told_with_line_and_what_was_meant(change: Change) -> None:
@@ -371,7 +371,7 @@ def hostile(change: Change) -> Guide:
     change(MODEL, "licence: Apache-2.0", f"licence: {quoted}")
     change(MODEL, "text: since imatrix calibration does not exercise them", f"text: {quoted}")
     change(MODEL, "from: the model card of the quant repository", f"from: {quoted}")
-    change(MODEL, "value: b10630,", f"value: {quoted},")
+    change(MODEL, "quantised_at: {value: b10630,", f"quantised_at: {{value: {quoted},")
     change(CARD, "title: RTX 5070\n", f"title: {quoted}\n", "memory_type: GDDR7", f"memory_type: {quoted}")
     change(CARD, "note: the vendor publishes no bandwidth; this one agrees with bus width and memory clock", f"note: {quoted}")
     change(RECIPE, "{name: DDR4-3200,", f"{{name: {quoted},")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from generator.facts import Fact
@@ -85,7 +86,7 @@ def floor_of(engine: Engine, model: Model, marks: Marks) -> dict[str, str]:
 
 
 def _claim(fact: Fact, said: str, marks: Marks) -> str:
-    return marks.claim(fact.key, said, f'{fact.key} == "{marks.facts[fact.key].value}"')
+    return marks.claim(fact.key, said, f"{fact.key} == {json.dumps(str(marks.facts[fact.key].value))}")
 
 
 def cuda_of(engine: Engine, card: Card) -> dict[str, object] | None:

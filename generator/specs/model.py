@@ -14,6 +14,8 @@ from generator.specs.document import MappingNode, ScalarNode
 from generator.specs.read import read_spec
 from generator.specs.shapes import REPOSITORY, Choice, Field, OwnName, Place, Record, TableOf, Text, Truth, Values, optional, required
 
+_BUILD_NAME = re.compile(r"b[0-9]+|v[0-9]+\.[0-9]+\.[0-9]+")
+
 FIDELITIES = ("header", "config")
 SAMPLING = ("temp", "top_p", "top_k", "min_p", "repeat_penalty")
 CONFIG = (
@@ -189,6 +191,9 @@ def _says(node: MappingNode, key: str, text: str) -> bool:
 
 def _build(values: Values, at: Place) -> Model:
     has = held(values, "model")
+    if "model.floor" in has.facts and not _BUILD_NAME.fullmatch(str(has.facts["model.floor"].value)):
+        here = at.key("facts").key("floor")
+        here.fault(at.report.lines.get(here.path, 0), "the name of a build is expected", "write it as the engine tags it, such as b7990")
     source, checked = values[SOURCE], values[CHECKED]
     sizes = {f"file.{name.lower()}": quant.size for name, quant in values[_QUANTS].items() if quant.size}
     config = facts_of(values[_CONFIG], "config", source, checked)

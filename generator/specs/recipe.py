@@ -279,7 +279,7 @@ _DRAFT = optional("draft", _DRAFT_RECORD, "The draft head for which a price is w
 _MACHINE: Field[_WrittenMachine | None] = optional("machine", _MACHINE_RECORD, "The machine around the card.", None)
 _GPUS = optional("gpus", Whole(1, 8), "Cards of that kind; the file of a recipe for two is called 2x-<card>.", 1)
 _DEPTHS = optional("depths", ListOf(Whole(0)), "Depths of context, in tokens, at which speed is worked out.", (), [0, 65536])
-_MEMORY_KINDS = optional("memory_kinds", ListOf(_MEMORY), "Kinds of host memory for which a ceiling is given.", MEMORY_KINDS, [])
+_MEMORY_KINDS = optional("memory_kinds", ListOf(_MEMORY), "Kinds of host memory for which a ceiling is given.", MEMORY_KINDS)
 _ISSUES = optional(
     "issues", ListOf(Text(ISSUE, "thread such as llama.cpp#26609")), "Threads that come first among those the page reports.", ()
 )

@@ -440,7 +440,10 @@ class Record(Shape[T]):
             self.check(node, at)
         if len(at.report.problems) > before:
             raise RefusedError
-        return self.build(Values(found, node.line), at)
+        built = self.build(Values(found, node.line), at)
+        if len(at.report.problems) > before:  # what only the values told
+            raise RefusedError
+        return built
 
     def definition(self) -> Schema:
         return {

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +24,14 @@ def worked_out(root: Path, model: str, name: str) -> Worked:
     worked = work_out(gather(Catalog.open(root), model, name))
     write_ways(worked)
     return worked
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Give a copy of recipes and templates, every model's, that a test may change."""
+    for name in ("recipes", "templates"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,13 @@ def test_shared_out_bytes_follow_from_the_size_and_the_shape() -> None:
     assert rows["weights.tensors"].inputs == ("estimate.q4_k_m.tensors",)
     table = rows["estimate.q4_k_m.tensors"]
     assert (table.kind, table.display, table.sources, table.checked) == ("derived", "399", (), date(2026, 8, 30))
-    shape = ("attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length", "block_count")
+    shape: tuple[str, ...] = (
+        "attention.head_count",
+        "attention.head_count_kv",
+        "attention.key_length",
+        "attention.value_length",
+        "block_count",
+    )
     shape += ("context_length", "embedding_length", "feed_forward_length", "vocab_size")
     assert {*table.inputs} >= {"file.q4_k_m.size", *(f"config.{name}" for name in shape)}
     assert rows["config.block_count"].sources == (CODE,)

@@ -42,8 +42,8 @@ def test_a_dense_model_is_off_by_a_part_of_its_weights_and_never_by_more_than_it
 
 @pytest.mark.parametrize("policy", ["engine", "published"])
 def test_experts_are_off_by_a_part_of_all_of_them_and_the_rest_by_a_part_of_itself(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    report = as_json(capsys, "gemma-4-26b-a4b/rtx-4090", "--policy", policy, "--", "-ngl", "99", "-ncmoe", "10", "-c", "4096")
-    estimate = estimate_of(Catalog.open(ROOT), "gemma-4-26b-a4b", "Q4_K_M")
+    report = as_json(capsys, "granite-4.0-h-small/rtx-4090", "--policy", policy, "--", "-ngl", "99", "-ncmoe", "10", "-c", "4096")
+    estimate = estimate_of(Catalog.open(ROOT), "granite-4.0-h-small", "Q4_K_M")
     assert estimate is not None
     experts = [tensor for tensor in estimate.model.tensors if "_exps." in tensor.name]
     on_card = sum(int(tensor.size) for tensor in experts if (tensor.block or 0) >= 10)

@@ -12,6 +12,7 @@ from generator.guide.context import Sources, command, model_path, values_of
 from generator.guide.marks import Marks
 from generator.guide.numbers import Subject
 from generator.guide.pictures import pictures
+from generator.guide.situation import situation_of
 from generator.memory.settings import Settings, parse_flags
 
 
@@ -72,7 +73,8 @@ def test_the_path_of_the_model_is_that_of_the_download(sources: Sources) -> None
 
 
 def values(sources: Sources, subject: Subject, marks: Marks) -> dict[str, Any]:
-    return values_of(sources, subject, marks, pictures(marks.book, subject, "title"))
+    here = situation_of(subject, sources.card, marks.book)
+    return values_of(sources, subject, marks, pictures(marks.book, subject, "title"), here)
 
 
 def test_every_decision_of_the_recipe_is_explained_with_its_cited_default(sources: Sources, subject: Subject, marks: Marks) -> None:

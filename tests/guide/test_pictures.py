@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from generator.guide.ledger import Book
-from generator.guide.numbers import Subject
+from generator.guide.numbers import Subject, write_numbers
 from generator.guide.pictures import Picture, pictures
 from generator.specs.recipe import Ladder
 
@@ -37,10 +37,18 @@ def test_a_guide_has_its_three_figures_each_with_words_for_who_cannot_see_it(dra
 @pytest.mark.parametrize(
     ("name", "keys"),
     [
-        ("vram", ["budget.total", "budget.ceiling", "budget.slack", "budget.usable", "budget.card", "budget.reserve", "weights.card"]),
+        ("vram", ["budget.total", "budget.ceiling", "budget.slack", "budget.usable", "budget.card", "budget.reserve"]),
         (
             "vram",
-            ["kv.total.q8_0/q8_0", "recurrent.total", "weights.host", "weights.input_embedding", "prompt_cache.limit", "host.machine"],
+            [
+                "weights.card_without_embedding",
+                "kv.total.q8_0/q8_0",
+                "recurrent.total",
+                "weights.host",
+                "weights.input_embedding",
+                "prompt_cache.limit",
+                "host.machine",
+            ],
         ),
         ("ladder", ["ladder.26@65536.q8_0/q8_0", "ladder.26@65536.f16/f16", "ladder.24@65536.q8_0/q8_0", "ladder.30@262144.q8_0/f16"]),
         ("crossover", ["crossover.0", "crossover.65536", "crossover.131072"]),
@@ -52,15 +60,19 @@ def test_a_figure_says_what_the_ledger_says(drawn: dict[str, Picture], numbers: 
         assert numbers.text(key) in said, key
 
 
-def test_under_the_engines_policy_the_bar_leaves_the_input_embedding_out(subject: Subject, numbers: Book) -> None:
-    recipe = replace(subject.recipe, budget=replace(subject.recipe.budget, policy="engine"))
-    bar = pictures(numbers, replace(subject, recipe=recipe), TITLE)["vram"]
-    assert numbers.text("weights.card_without_embedding") in words(bar)
+@pytest.mark.parametrize("policy", ["engine", "published"])
+def test_the_bar_leaves_the_input_embedding_out_under_either_policy(subject: Subject, numbers: Book, policy: str) -> None:
+    given = replace(subject, recipe=replace(subject.recipe, budget=replace(subject.recipe.budget, policy=policy)), _kept={})
+    bar = words(pictures(write_numbers(given), given, TITLE)["vram"])
+    assert numbers.text("weights.card_without_embedding") in bar
 
 
-def test_a_recipe_without_ladder_or_depths_has_no_figure_of_them(subject: Subject, numbers: Book) -> None:
-    bare = replace(subject, recipe=replace(subject.recipe, ladder=Ladder(), depths=()))
-    assert list(pictures(numbers, bare, TITLE)) == ["vram"]
+def test_a_recipe_without_ladder_or_depths_has_figures_around_its_own_settings(subject: Subject) -> None:
+    bare = replace(subject, recipe=replace(subject.recipe, ladder=Ladder(), depths=()), _kept={})
+    drawn = pictures(write_numbers(bare), bare, TITLE)
+    assert list(drawn) == ["vram", "ladder", "crossover"]
+    assert "32,768" in words(drawn["crossover"])  # half of the context, between an empty and a full one
+    assert "23" in words(drawn["ladder"]).split() and "29" in words(drawn["ladder"]).split()  # three steps on either side of 26
 
 
 def test_a_title_is_text_in_a_figure_whatever_it_holds(subject: Subject, numbers: Book) -> None:

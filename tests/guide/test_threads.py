@@ -129,7 +129,7 @@ GRID = [
 
 
 def test_the_order_does_not_hang_on_the_order_of_files(sources: Sources, marks: Marks) -> None:
-    turned = replace(sources, issues=dict(reversed(sources.issues.items())))
+    turned = replace(sources, issues=dict(reversed(list(sources.issues.items()))))
     for here in GRID:
         assert numbers(threads_of(sources, marks, here).gathered()) == numbers(threads_of(turned, marks, here).gathered())
 

@@ -42,13 +42,13 @@ def refused(model: Model, flags: str, run: Run) -> str:
     ],
 )
 def test_each_backend_reads_its_own_pairs_of_cache_types(backend: str, read: set[tuple[str, str]]) -> None:
-    assert {pair for pair in product(CACHE_TYPES, repeat=2) if reads(backend, pair, PINNED)} == read
+    assert {pair for pair in product(CACHE_TYPES, CACHE_TYPES) if reads(backend, pair, PINNED)} == read
 
 
 @pytest.mark.parametrize("backend", ["cuda", "rocm", "metal", "sycl", "vulkan"])
 def test_the_engines_file_says_the_same_of_cache_types(backend: str) -> None:
     told = load_engine(ROOT / f"recipes/engines/llama.cpp/{PINNED}.yml").backend(backend)
-    for pair in product(CACHE_TYPES, repeat=2):
+    for pair in product(CACHE_TYPES, CACHE_TYPES):
         expected = set(pair) <= set(told.cache_types) and (pair[0] == pair[1] or not told.one_type)
         if backend == "vulkan" and (pair[0] == "bf16") != (pair[1] == "bf16"):
             expected = False  # what its note says

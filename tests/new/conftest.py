@@ -8,11 +8,19 @@ import pytest
 
 from generator.catalog import Catalog
 from generator.new.command import Asked, Outcome, new
+from tests.conftest import part_of_project
 from tests.emulator import Clock, Emulator, Repository, day
 
 TODAY = date(2026, 12, 1)
 
 New = Callable[..., Outcome]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Give a copy of templates and of one recipe, and of models that have none, of which no tensor table is known."""
+    bare = ("glm-4.7-flash", "qwen3-8b", "mistral-small-3.2-24b", "kimi-linear-48b-a3b")
+    return part_of_project(tmp_path, "apodex-mini", *(f"{name}/none" for name in bare))
 
 
 @pytest.fixture

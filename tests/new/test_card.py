@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -222,25 +221,24 @@ def test_what_was_made_is_said_in_words_and_as_json(make: Make) -> None:
 def test_the_command_writes_the_card_and_says_what_is_left(
     root: Path, served: Emulator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    session = new_session(served, Validators())
     monkeypatch.setenv("GEN_ROOT", str(root))
-    monkeypatch.setattr("generator.nightly.open_live", lambda _: (SimpleNamespace(web=Web(session)), session))
+    monkeypatch.setattr("generator.sources.session.Session", lambda: new_session(served, Validators()))
     assert main(["new", "--card", VENDOR, "--column", "GeForce RTX 5070", "--now", "2026-12-01", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["path"] == "recipes/cards/rtx-5070.yml"
     assert Catalog.open(root).card("rtx-5070").facts["card.memory"].checked == TODAY
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "remedy"),
     [
-        [],
-        ["--card", "rtx-5070"],
-        ["--card", VENDOR, "--card", DATABASE],
-        ["someone/model", "--card", VENDOR, "--column", "RTX 5070"],
-        ["--card", VENDOR, "--quant", "Q4_K_M"],
-        ["--card", "ftp://example.org/card"],
+        ([], "gen new --card https://"),
+        (["--card", "rtx-5070"], "gen new --card https://"),
+        (["--card", VENDOR, "--card", DATABASE], "gen new --card https://"),
+        (["someone/model", "--card", VENDOR, "--column", "RTX 5070"], "give --card ADDRESS without a source"),
+        (["--card", VENDOR, "--quant", "Q4_K_M"], "gen new --card https://"),
+        (["--card", "ftp://example.org/card"], "give an address that begins with https://"),
     ],
 )
-def test_what_names_neither_a_model_nor_one_page_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_names_neither_a_model_nor_one_page_is_refused(words: list[str], remedy: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", *words]) == 2
-    assert "gen new --card ADDRESS" in capsys.readouterr().err
+    assert remedy in capsys.readouterr().err

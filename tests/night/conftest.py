@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import io
 import shutil
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from generator import cli
 from generator.catalog import Catalog
+from tests.conftest import part_of_project
 from tests.emulator import Clock, Emulator, Scenario, day
 from tests.emulator.catalogue import scenario_from_catalogue
 from tests.night.world import Morning, World
@@ -30,9 +34,12 @@ class Settled:
 
 
 def project(folder: Path) -> Path:
-    """Give a copy of everything a night works on."""
-    for name in ("recipes", "templates", "site"):
-        shutil.copytree(ROOT / name, folder / name)
+    """Give a copy of everything a night works on: one recipe, and the site as a build of it leaves it."""
+    part_of_project(folder, "apodex-mini")
+    shutil.copytree(ROOT / "site" / "assets", folder / "site" / "assets")
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()):
+        patch.setenv("GEN_ROOT", str(folder))
+        assert cli.main(["build", "--all"]) == 0
     return folder
 
 

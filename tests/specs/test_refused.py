@@ -119,6 +119,7 @@ ENGINE = [
 ]
 
 MODEL = [
+    ("  image_words: 0", "  floor: soon", "facts.floor", "the name of a build is expected", "such as b7990"),
     ("model: tiny\n", "model: small\n", "model", "'small' stands in a file whose place says 'tiny'", "rename"),
     ("repository: example/Tiny-1-GGUF", "repository: Tiny-1-GGUF", "repository", "is no repository", "must match"),
     ("file: tiny-Q4_K_M.gguf", "file: tiny-Q4_K_M.bin", "quants.Q4_K_M.file", "is no name of a GGUF file", "must match"),

@@ -13,7 +13,18 @@ import yaml
 from jsonschema import Draft202012Validator, FormatChecker
 
 from generator.errors import SpecErrors, UnknownNameError
-from generator.specs import SETTINGS, SPEC_TYPES, load_card, load_engine, load_issue, load_model, load_recipe, schema, schema_text
+from generator.specs import (
+    SETTINGS,
+    SPEC_TYPES,
+    load_card,
+    load_check,
+    load_engine,
+    load_issue,
+    load_model,
+    load_recipe,
+    schema,
+    schema_text,
+)
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "tests" / "catalogue" / "recipes"
@@ -23,6 +34,7 @@ PLACES = {
     "model": ("models/*/model.yml", load_model),
     "recipe": ("models/*/[!m]*.yml", load_recipe),
     "issue": ("issues/*/*.md", load_issue),
+    "check": ("checks/*/*.yml", load_check),
 }
 
 

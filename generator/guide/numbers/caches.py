@@ -21,7 +21,8 @@ def write_caches(book: Book, subject: Subject) -> None:
     chosen = layers.attention
     blocks = derived(chosen.blocks, ONE, chosen.inputs, chosen.evaluate, chosen.words)
     single = len(layers.caches) == 1 and _whole_context(layers.caches[0])
-    book.add("kv.full_attention_blocks" if single else "kv.blocks", blocks)
+    if chosen.blocks:
+        blocks = book.add("kv.full_attention_blocks" if single else "kv.blocks", blocks)
     book.add("kv.block_count", blocks.length())
     context = context_of(subject.model, subject.settings)
     one_stream = book["settings.n_ctx"].rounded_up(CELL_PADDING) if int(context.streams) == 1 else None

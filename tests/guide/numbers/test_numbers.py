@@ -9,13 +9,13 @@ import pytest
 from generator.facts import Fact, Facts
 from generator.guide.context import Sources
 from generator.guide.ledger import Book
-from generator.guide.numbers import Subject, rung_of, write_numbers
+from generator.guide.numbers import Row, Subject, rung_total, write_numbers
 from generator.guide.working import write_working
 from generator.memory.budget import Policy, Pool
 from generator.memory.plan import make_plan
 from generator.memory.settings import Settings, parse_flags
 from generator.quantity import BYTE, ONE, Quantity
-from generator.specs.recipe import Budget, Fallback
+from generator.specs.recipe import Budget, Draft, Fallback
 from tests.memory.models import hybrid
 
 Changed = Callable[..., Book]
@@ -101,8 +101,9 @@ def test_a_deeper_offload_moves_the_block_it_names(numbers: Book, changed: Chang
 
 
 def test_the_rung_of_the_recipe_is_its_total(numbers: Book, subject: Subject) -> None:
-    assert rung_of(numbers, subject, 26, 65536, ("q8_0", "q8_0")).total.equals(numbers["budget.total"])
-    assert rung_of(numbers, subject, 26, 65536, ("q8_0", "q8_0"), Policy.ENGINE).total.equals(numbers["budget.engine.total"])
+    own = Row(26, 65536)
+    assert rung_total(numbers, subject, own, ("q8_0", "q8_0")).equals(numbers["budget.total"])
+    assert rung_total(numbers, subject, own, ("q8_0", "q8_0"), Policy.ENGINE).equals(numbers["budget.engine.total"])
     assert numbers["ladder.26@65536.q8_0/q8_0"].equals(numbers["budget.total"])
 
 
@@ -149,8 +150,13 @@ def test_the_sizes_of_other_quants_are_told_whatever_they_are_called(changed: Ch
     assert book["quants.iq2_m.size"].value == 12543404960
 
 
-def test_without_a_draft_nothing_is_priced_for_one(changed: Changed) -> None:
-    assert not [key for key in changed(draft=None).numbers if key.startswith("draft.")]
+def test_a_draft_head_is_priced_at_the_engines_defaults_where_the_recipe_does_not_say(numbers: Book, changed: Changed) -> None:
+    assert changed(draft=None)["draft.total"].equals(numbers["draft.total"])  # the recipe says 3 and f16 too
+    assert int(changed(draft=Draft(1, "f16", "f16"))["draft.total"]) < int(numbers["draft.total"])
+
+
+def test_a_draft_head_that_is_loaded_is_no_price_of_its_own(changed: Changed) -> None:
+    assert not [key for key in changed({"spec_type": "draft-mtp"}).numbers if key.startswith("draft.")]
 
 
 def test_working_buffers_that_are_not_known_are_not_in_the_book() -> None:
