@@ -42,7 +42,8 @@ class Threads:
             used = self._place(issue) not in {"draft_head", "vision"}  # what the page advises against is no risk of its command
             if issue.severity == "red" and used and is_open(issue, self.marks) and not places["first"]:
                 places["first"].append(dict(row))
-            row["is_risk"] = "yes" if used and issue.severity != "note" and is_open(issue, self.marks) else ""
+            particular = bool(nearness(issue.applies, self.here))
+            row["is_risk"] = "yes" if used and particular and issue.severity != "note" and is_open(issue, self.marks) else ""
             titled = issue.symptom == str(self.marks.facts[f"{issue.prefix}.title"].value)
             row["symptom"] = self.marks.quoted(issue.symptom) if titled else escaped(issue.symptom)
             row["text"] = self._told(issue)
