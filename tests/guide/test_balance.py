@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ def on_two(subject: Subject) -> OnTwo:
     """Give the guide's recipe on two of its card, under other settings; None takes one away. A card has 10 GiB under its ceiling."""
 
     def changed(gpus: int = 2, **settings: object) -> tuple[Subject, Book]:
-        written = {name: value for name, value in {**subject.recipe.settings, **settings}.items() if value is not None}
+        written: dict[str, Any] = {name: value for name, value in {**subject.recipe.settings, **settings}.items() if value is not None}
         other = subject.under(replace(subject.recipe, gpus=gpus, settings=written))
         return other, write_numbers(other)
 

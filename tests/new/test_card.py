@@ -222,7 +222,7 @@ def test_the_command_writes_the_card_and_says_what_is_left(
     root: Path, served: Emulator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("GEN_ROOT", str(root))
-    monkeypatch.setattr("generator.sources.session.Session", lambda: new_session(served, Validators()))
+    monkeypatch.setattr("generator.nightly.Session", lambda validators: new_session(served, validators))
     assert main(["new", "--card", VENDOR, "--column", "GeForce RTX 5070", "--now", "2026-12-01", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["path"] == "recipes/cards/rtx-5070.yml"
     assert Catalog.open(root).card("rtx-5070").facts["card.memory"].checked == TODAY
