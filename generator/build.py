@@ -84,7 +84,7 @@ def build_guide(catalog: Catalog, model_name: str, card_name: str, *, answered: 
     page = tidied(body + "\n" + tail)
     refuse_commands(page, subject.model, run_of(sources), file=f"site/guides/{model_name}/{card_name}.md")
     beside = {f"{card_name}/guide.json": ledger.json()} | {f"{card_name}/{name}.svg": picture.svg for name, picture in drawn.items()}
-    linked = {f"../{other.page}.md" for other in (*sources.elsewhere, *filter(None, [sources.nearest]))}
+    linked = {f"{other.page}.md" for other in (*sources.elsewhere, *filter(None, [sources.nearest]))}
     linked |= {f"../../method/{name}.md" for name in METHODS}
     allowed = Allowed(tuple(proper_names(sources)), frozenset(marks.quotes), frozenset(marks.days), frozenset({*beside, *linked}))
     folder = f"guides/{model_name}"

@@ -330,7 +330,7 @@ def _smaller(sources: Sources, book: Book) -> str:
 
 
 def _link_to(other: Nearest) -> str:
-    return linked(escaped(other.title), f"../{other.page}.md")
+    return linked(escaped(other.title), f"{other.page}.md")
 
 
 # --- the command ---------------------------------------------------------------------------------

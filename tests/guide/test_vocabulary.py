@@ -72,8 +72,17 @@ def test_the_words_are_seen_where_they_do_belong() -> None:
 
 def test_a_guide_of_what_does_not_fit_says_so_first_and_gives_nothing_to_install_or_run() -> None:
     refused = [ROOT / "site" / "guides" / model / f"{page}.md" for model, page in CATALOG.recipes()]
-    texts = {path.stem: text for path in refused if "**It does not run as set up here.**" in (text := path.read_text(encoding="utf-8"))}
+    texts = {path.stem: text for path in refused if "**It does not run as set up here" in (text := path.read_text(encoding="utf-8"))}
     assert texts
     for name, text in texts.items():
-        assert text.splitlines()[2].startswith("**It does not run as set up here.**"), name
+        assert text.splitlines()[2].startswith("**It does not run as set up here"), name
         assert not re.search(r"^## (Install|Download|Run|Ollama)$|llama-server -m|^FROM ", text, re.MULTILINE), name
+
+
+@pytest.mark.parametrize(("model", "page"), PAGES)
+def test_every_link_of_a_guide_into_the_site_leads_to_a_file(model: str, page: str) -> None:
+    path = ROOT / "site" / "guides" / model / f"{page}.md"
+    text = re.sub(r"`[^`\n]*`", "", path.read_text(encoding="utf-8"))
+    own = [link for link in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in link]
+    assert own
+    assert [link for link in own if not (path.parent / link).resolve().is_file()] == []
