@@ -249,9 +249,15 @@ def _new_card(args: argparse.Namespace) -> int:
     from generator.new.card import AskedCard, made_as_dict, made_as_text, new_card
     from generator.nightly import open_live
 
-    if len(args.card) != 1 or not args.card[0].startswith(("https://", "http://")) or args.quant:
-        remedy = "gen new SOURCE [--card CARD] makes a model and its recipes, gen new --card ADDRESS a card from the page with its table"
+    remedy = "gen new SOURCE [--card CARD] makes a model and its recipes, gen new --card https://… a card from the page with its table"
+    if not args.card:
         raise InputError("no source is named", remedy=remedy)
+    if len(args.card) > 1:
+        raise InputError("no source is named, and a card is made from one page", remedy=remedy)
+    if not args.card[0].startswith(("https://", "http://")):
+        raise InputError(f"no source is named, and --card {args.card[0]} is no address of a page", remedy=remedy)
+    if args.quant:
+        raise InputError("no source is named, and a card has no --quant", remedy=remedy)
     catalog = _catalog()
     live, session = open_live(catalog.root)
     with session:

@@ -17,6 +17,7 @@ from generator.guide.ledger import Book
 from generator.guide.numbers import Subject, write_numbers
 from generator.guide.numbers.budget import fits
 from generator.quantity import BYTE, ONE, Quantity
+from tests.conftest import part_of_project
 from tests.guide.conftest import ROOT
 
 GIB = 2**30
@@ -116,7 +117,8 @@ def test_what_an_offload_leaves_where_it_is_told_by_the_model(model: str, card: 
     assert said in build.build_guide(Catalog.open(ROOT), model, card).files[f"guides/{model}/{card}.md"]
 
 
-def test_a_build_warns_and_says_the_remedy(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_build_warns_and_says_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    project = part_of_project(tmp_path, "glm-4.5-air")
     monkeypatch.chdir(project)
     monkeypatch.delenv("GEN_ROOT", raising=False)
     recipe = project / "recipes/models/glm-4.5-air/2x-rtx-3090.yml"

@@ -229,16 +229,16 @@ def test_the_command_writes_the_card_and_says_what_is_left(
 
 
 @pytest.mark.parametrize(
-    ("words", "remedy"),
+    ("words", "said"),
     [
         ([], "gen new --card https://"),
-        (["--card", "rtx-5070"], "gen new --card https://"),
-        (["--card", VENDOR, "--card", DATABASE], "gen new --card https://"),
-        (["someone/model", "--card", VENDOR, "--column", "RTX 5070"], "give --card ADDRESS without a source"),
-        (["--card", VENDOR, "--quant", "Q4_K_M"], "gen new --card https://"),
-        (["--card", "ftp://example.org/card"], "give an address that begins with https://"),
+        (["--card", "rtx-5070"], "--card rtx-5070 is no address"),
+        (["--card", VENDOR, "--card", DATABASE], "made from one page"),
+        (["someone/model", "--card", VENDOR, "--column", "RTX 5070"], "gen new --card ADDRESS, without a source"),
+        (["--card", VENDOR, "--quant", "Q4_K_M"], "a card has no --quant"),
+        (["--card", "ftp://example.org/card"], "--card ftp://example.org/card is no address"),
     ],
 )
-def test_what_names_neither_a_model_nor_one_page_is_refused(words: list[str], remedy: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_names_neither_a_model_nor_one_page_is_refused(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", *words]) == 2
-    assert remedy in capsys.readouterr().err
+    assert said in capsys.readouterr().err

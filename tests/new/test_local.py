@@ -82,9 +82,9 @@ def test_a_model_without_a_repository_is_never_asked_after(make: New, project: P
 
 
 def test_a_draft_head_of_a_file_has_its_price_on_the_page(make: New, project: Path, tmp_path: Path) -> None:
-    made = make(unpacked(heads()["qwen35moe-mtp"], tmp_path, "x-Q4_K_M"), CARDS[1], name="mine")
+    made = make(unpacked(heads()["qwen35moe-mtp"], tmp_path, "x-Q4_K_M"), CARDS[0], name="mine")
     assert made.about is not None and made.about.draft_blocks == 1
-    assert "## The draft head" in next(iter(build_guide(Catalog.open(project), "mine", CARDS[1]).files.values()))
+    assert "## The draft head" in next(iter(build_guide(Catalog.open(project), "mine", CARDS[0]).files.values()))
 
 
 # --- what is written, and what is not ------------------------------------------------------------
