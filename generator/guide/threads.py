@@ -18,6 +18,7 @@ LEADS = {
     "established": "Established.",
     "not established": "Not established.",
     "not covered": "Not covered by it.",
+    "advice": "What to do here.",
     "would change our mind": "What would change this.",
 }
 
@@ -127,7 +128,7 @@ class Threads:
             text = self._section(issue, name)
             if not text:
                 continue
-            lead = {"advice": f"What to do on the {self.marks.names['card']}."}.get(name, LEADS.get(name, ""))
+            lead = LEADS.get(name, "")
             joint = "\n\n" if text.startswith(("-", "1.", "|", "```")) else " "
             parts.append(f"**{lead}**{joint}{text}" if lead else text)
         return "\n\n".join(parts)
