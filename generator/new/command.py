@@ -20,11 +20,11 @@ from generator.memory.architectures import layers_of
 from generator.new.described import Described, described
 from generator.new.names import slug
 from generator.new.quants import quant_for, usual
-from generator.new.settings import Choice, choose, choose_for_estimate
+from generator.new.settings import Choice, choose
 from generator.new.source import Origin, opened
 from generator.new.written import model_text, recipe_text
-from generator.planning import estimate_of, model_of_header, model_of_quant
-from generator.solve.question import usable_of
+from generator.planning import model_of_header, model_of_quant
+from generator.solve.question import quant_of, usable_of
 from generator.sources.hub import InvalidReference, parse_reference
 
 ENGINE = "llama.cpp"
@@ -200,12 +200,7 @@ def _lock(name: str, origin: Origin, headers: Mapping[str, Inventory], today: da
 def _recipe(staged: Catalog, model: str, card: str, quant: str) -> MadeRecipe:
     """Write the recipe of a model on a card where it is staged, and read it back."""
     engine, spec = newest_build(staged), staged.card(card)
-    estimate = estimate_of(staged, model, quant)
-    usable, build = usable_of(staged, spec), engine[1]
-    if estimate is None:
-        choice = choose(model_of_quant(staged, model, quant), spec, usable, build)
-    else:
-        choice = choose_for_estimate(estimate, spec, usable, build)
+    choice = choose(quant_of(staged, model, quant), spec, usable_of(staged, spec), engine[1])
     write_whole(staged.root / "recipes" / "models" / model / f"{card}.yml", recipe_text(model, card, quant, engine, choice))
     staged.recipe(model, card)
     return MadeRecipe(card, quant, choice)

@@ -10,11 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from generator.config.estimate import Estimate
 from generator.memory.architectures import layers_of
 from generator.memory.budget import Policy
-from generator.memory.model import Model
-from generator.memory.plan import make_plan
 from generator.memory.settings import Settings
 from generator.solve.goals import Goal, Order
 from generator.solve.grid import Depth, Grid, Point, attention, cache_pairs, contexts, depths
@@ -43,11 +40,13 @@ class Choice:
     why: str
 
 
-def choose(model: Model, card: Card, usable: int, build: str) -> Choice:
-    """Choose settings for a model on a card of which `usable` bytes can be used, at a build of the engine.
+def choose(quant: Quant, card: Card, usable: int, build: str) -> Choice:
+    """Choose settings for a quant on a card of which `usable` bytes can be used, at a build of the engine.
 
+    What fits does so at the upper end of an estimate too (see `solve.footprint`).
     Raises UnsupportedArchitecture, and InputError for a header without a context length.
     """
+    model = quant.model
     layers_of(model, build)
     settings = Settings.from_recipe(WITHOUT_RECIPE)
     flash = attention(model, settings, card.backend, build)
@@ -61,7 +60,7 @@ def choose(model: Model, card: Card, usable: int, build: str) -> Choice:
         grid = Grid(tuple(searched), pairs, (_MICRO_BATCH,), tuple(steps))
         budget = budget_of(None, settings, usable)
         base = {**WITHOUT_RECIPE, "flash_attn": flash}
-        return Space([Quant("", "", model)], grid, base, budget, policy=Policy.ENGINE, backend=card.backend, build=build)
+        return Space([quant], grid, base, budget, policy=Policy.ENGINE, backend=card.backend, build=build)
 
     whole = space(lengths if card.unified else [length for length in lengths if length >= enough], deep[:1])
     if point := best(Order(whole, Goal.LONGEST_CONTEXT)):
@@ -74,30 +73,6 @@ def choose(model: Model, card: Card, usable: int, build: str) -> Choice:
         return Choice(_written(parts, point), fits=True, why="the least in system memory with which this context fits")
     point = Point(0, enough, pairs[-1], _MICRO_BATCH, len(deep) - 1)
     return Choice(_written(parts, point), fits=False, why="it does not fit, with everything in system memory either")
-
-
-def choose_for_estimate(estimate: Estimate, card: Card, usable: int, build: str) -> Choice:
-    """Choose settings for a model whose tensor table is not known, so that what fits does so at the upper end of the estimate too."""
-    kept = 0
-    while True:
-        choice = choose(estimate.model, card, usable - kept, build)
-        more = _upper_end(estimate, choice, card, build) if choice.fits else 0
-        if more <= kept:
-            return choice
-        kept = more
-
-
-def _upper_end(estimate: Estimate, choice: Choice, card: Card, build: str) -> int:
-    """Give by how many bytes the weights on the card may be above the estimate: as guides have it, and never above the file."""
-    model, tolerance = estimate.model, estimate.tolerance
-    plan = make_plan(model, Settings.from_recipe(choice.settings), build=build, backend=card.backend)
-    on_card = [each.tensor for each in plan.placement.tensors if each.device == 0]
-    rest = model.size_of([tensor for tensor in on_card if not tensor.routed_expert], "on the card but for experts")
-    more = rest * tolerance.rest.quantity()
-    if any(tensor.routed_expert for tensor in on_card):
-        more = more + model.size_of(model.experts(), "routed experts of every block") * tolerance.experts.quantity()
-    above = int(estimate.size.quantity().rounded_up()) - plan.gpus[0].weights
-    return max(0, min(int(more.rounded_up()), above))
 
 
 def _written(space: Space, point: Point) -> dict[str, object]:

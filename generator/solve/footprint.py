@@ -2,6 +2,9 @@
 
 The figures are those of `memory.plan`, as bare numbers and for all depths at once: a tensor is placed once, and moving the splits
 between the host and each card is a sum over blocks. What a plan adds to them is the compute buffer, which needs the graph.
+
+Weights of an estimate are counted at its upper end, as a guide has it (`config.tolerance`), so that nothing fits by its tolerance alone.
+What a token reads stays in the middle: it orders settings and rules none out.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import NamedTuple
 
+from generator.config.estimate import Estimate
+from generator.config.tolerance import Experts
 from generator.gguf.types import F16_BYTES, F32_BYTES
 from generator.memory import kv_cache, recurrent
 from generator.memory.architectures import layers_of
@@ -26,15 +31,17 @@ from generator.memory.model import Model
 from generator.memory.overrides import buffer_type_of
 from generator.memory.placement import HEAD_IS_INPUT, HOST, Placed, Placement, devices_of_layers, place
 from generator.memory.settings import Settings
+from generator.quantity import BYTE, Quantity
 from generator.solve.grid import Depth
 
 
 class Span(NamedTuple):
-    """What one card gets at a depth: the blocks from `first` up to `end` without it, and `weights` in bytes."""
+    """What one card gets at a depth: blocks from `first` up to `end` without it, `weights` in bytes, routed `experts` among them."""
 
     first: int
     end: int
     weights: int
+    experts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,7 @@ class Share:
 
     cards: tuple[Span, ...]
     host: int
+    host_experts: int
     card_read: Fraction
     host_read: Fraction
 
@@ -59,14 +67,20 @@ class Share:
 class Footprint:
     """Weights, caches and states of one model under settings that leave context, cache types, micro-batch and depth open.
 
-    `shares` are those of the grid's depths (see `shares_of`), in their order.
+    `shares` are those of the grid's depths (see `shares_of`), in their order. With an `estimate`, weights are those of its upper end.
     """
 
-    def __init__(self, model: Model, settings: Settings, shares: Sequence[Share], build: str | None, policy: Policy) -> None:
+    def __init__(
+        self, model: Model, settings: Settings, shares: Sequence[Share], build: str | None, policy: Policy, estimate: Estimate | None = None
+    ) -> None:
         self.model, self.settings, self.shares = model, settled(model, settings), shares
+        self.build, self.policy, self.estimate = build, policy, estimate
         self.layers: Layers = layers_of(model, build)
         self.blocks = int(model.block_count)
-        self._embedding = sum(int(tensor.size) for tensor in model.tensors if tensor.is_input) if policy is Policy.PUBLISHED else 0
+        self._experts = sum(int(tensor.size) for tensor in model.experts())
+        self._weights = [[self._at_most(span.weights, span.experts) for span in share.cards] for share in shares]
+        self._host = [self._at_most(share.host, share.host_experts) for share in shares]
+        self._embeddings = [[self._embedding(span) for span in share.cards] for share in shares]
         self._states = self._state_sums()
         self._sums: dict[tuple[int, Caches, int], list[int]] = {}
 
@@ -88,9 +102,11 @@ class Footprint:
     def cards(self, n_ctx: int, caches: Caches, n_ubatch: int) -> list[list[int]]:
         """Give the bytes on each card at each depth, the input embedding on the fullest where the policy counts it on a card."""
         sums = self._on_card(n_ctx, caches, n_ubatch)
-        found = [[span.weights + _between(sums, span) for span in share.cards] for share in self.shares]
-        for sizes in found:
-            sizes[sizes.index(max(sizes))] += self._embedding
+        pairs = zip(self._weights, self.shares, strict=True)
+        found = [[size + _between(sums, span) for size, span in zip(weights, share.cards, strict=True)] for weights, share in pairs]
+        for sizes, embeddings in zip(found, self._embeddings, strict=True):
+            fullest = sizes.index(max(sizes))
+            sizes[fullest] += embeddings[fullest]
         return found
 
     def least_compute(self, n_ctx: int, n_ubatch: int) -> tuple[list[list[int]], int]:
@@ -116,7 +132,15 @@ class Footprint:
     def host(self, n_ctx: int, caches: Caches, n_ubatch: int) -> list[int]:
         """Give the bytes on the host at each depth, as the engine places things."""
         sums, everything = self._on_card(n_ctx, caches, n_ubatch), self.beside_weights(n_ctx, caches, n_ubatch)[0]
-        return [share.host + everything - _on_cards(sums, share) for share in self.shares]
+        return [size + everything - _on_cards(sums, share) for size, share in zip(self._host, self.shares, strict=True)]
+
+    def above_on_host(self, depth: int) -> int:
+        """Give by how many bytes the upper end of an estimate is above its middle on the host; 0 where the tensor table is known."""
+        return self._host[depth] - self.shares[depth].host
+
+    def middle(self) -> Footprint:
+        """Give the same footprint with an estimate's weights as they are in its middle."""
+        return Footprint(self.model, self.settings, self.shares, self.build, self.policy)
 
     def reads(self) -> list[tuple[Fraction, Fraction]]:
         """Give what a token reads on the host and on the card at each depth, with empty caches: weights and states."""
@@ -124,6 +148,23 @@ class Footprint:
         everything = self._states[0]
         states = [_on_cards(on_card, share) for share in self.shares]
         return [(share.host_read + everything - here, share.card_read + here) for share, here in zip(self.shares, states, strict=True)]
+
+    def _at_most(self, weights: int, experts: int) -> int:
+        """Give what weights take: of an estimate at its upper end, within the file as far as no tensor is loaded twice."""
+        if self.estimate is None:
+            return weights
+        routed = Experts(_bytes(experts), _bytes(self._experts)) if experts else None
+        highest = self.estimate.tolerance.upper_end(_bytes(weights), self.estimate.size.quantity(), routed)
+        return max(weights, int(highest.rounded_up()))
+
+    def _embedding(self, span: Span) -> int:
+        """Give what the input embedding adds to a card where the policy counts it there; a tied one is there already, as the head."""
+        if self.policy is Policy.ENGINE:
+            return 0
+        size = sum(int(tensor.size) for tensor in self.model.tensors if tensor.is_input)
+        if self.model.tied_embedding:
+            return self._at_most(size, 0)
+        return self._at_most(span.weights + size, span.experts) - self._at_most(span.weights, span.experts)
 
     def _on_card(self, n_ctx: int, caches: Caches, n_ubatch: int) -> list[int]:
         sums = self.beside_weights(n_ctx, caches, n_ubatch)
@@ -153,6 +194,10 @@ class Footprint:
 def _from_each_on(sizes: Sequence[int]) -> list[int]:
     """Give the sum of all sizes, of all but the first, …, and of none."""
     return [*accumulate(reversed(sizes), initial=0)][::-1]
+
+
+def _bytes(size: int) -> Quantity:
+    return Quantity.constant(size, BYTE)
 
 
 def _between(sums: Sequence[int], span: Span) -> int:
@@ -231,11 +276,11 @@ def _share(depth: Depth, parts: _Parts, used: Fraction, layers: tuple[int, ...])
             here += parts.outer
         if layers[-1] == device:
             here += parts.output
-        cards.append(Span(first, end, here.loaded))
+        cards.append(Span(first, end, here.loaded, here.routed))
         on_cards += here
     card_read, read = on_cards.whole + on_cards.routed * used, parts.everything.whole + parts.everything.routed * used
     host = parts.alone if layers[-1] == HOST else parts.everything.loaded - on_cards.loaded
-    return Share(tuple(cards), host, card_read, read - card_read)
+    return Share(tuple(cards), host, parts.everything.routed - on_cards.routed, card_read, read - card_read)
 
 
 def _parts(model: Model, settings: Settings, backend: str, gpus: int) -> _Parts:

@@ -30,8 +30,8 @@ WITHOUT_RECIPE: Written = {"n_parallel": 1}
 class Question:
     """A model, a card and a goal, with the space to search.
 
-    `left_out` are quants that could not be looked at, each with the reason; `estimated` those whose tensor table is not known, each with
-    how far it may be off. `longer` are contexts up to the trained one, in tokens, whether or not they are searched.
+    `left_out` are quants that could not be looked at, each with the reason. `longer` are contexts up to the trained one, in tokens,
+    whether or not they are searched.
     """
 
     model: str
@@ -41,7 +41,6 @@ class Question:
     space: Space
     longer: tuple[int, ...]
     left_out: tuple[tuple[str, str], ...] = ()
-    estimated: tuple[tuple[str, str], ...] = ()
 
 
 def ask(model: str, card: str, goal: str = Goal.FASTEST, *, n_ctx: int | None = None, ram: str | None = None) -> Question:
@@ -55,10 +54,10 @@ def ask(model: str, card: str, goal: str = Goal.FASTEST, *, n_ctx: int | None = 
     spec, gpus = catalog.card(card_of(card)), count_of(card)
     recipe = None
     if model in catalog.models() or not _is_source(model):
-        quants, left_out, estimated = _quants(catalog, catalog.model(model))
+        quants, left_out = _quants(catalog, catalog.model(model))
         recipe = catalog.recipe(model, card) if (model, card) in catalog.recipes() else None
     else:
-        quants, left_out, estimated = [Quant("", PurePosixPath(model).name, model_of(model))], [], []
+        quants, left_out = [Quant("", PurePosixPath(model).name, model_of(model))], []
     chosen = Goal(goal)
     usable = usable_of(catalog, spec)
     longer = _lengths([quant.model for quant in quants], n_ctx)
@@ -66,7 +65,7 @@ def ask(model: str, card: str, goal: str = Goal.FASTEST, *, n_ctx: int | None = 
     if n_ctx is None and chosen is Goal.SAFEST and recipe is not None and recipe.settings.get("n_ctx"):
         searched = (int(recipe.settings["n_ctx"]),)
     space = _space(quants, spec, recipe, searched, usable, memory, gpus)
-    return Question(model, spec, chosen, recipe, space, longer, tuple(left_out), tuple(estimated))
+    return Question(model, spec, chosen, recipe, space, longer, tuple(left_out))
 
 
 def _is_source(model: str) -> bool:
@@ -87,25 +86,28 @@ Told = list[tuple[str, str]]
 """Quants by name, each with words on it."""
 
 
-def _quants(catalog: Catalog, spec: ModelSpec) -> tuple[list[Quant], Told, Told]:
-    """Give the quants whose headers or shapes are known, the others with what is missing, and those that are estimates."""
+def _quants(catalog: Catalog, spec: ModelSpec) -> tuple[list[Quant], Told]:
+    """Give the quants whose headers or shapes are known, and the others with what is missing."""
     known: list[Quant] = []
     left_out: Told = []
-    estimated: Told = []
     for name, quant in spec.quants.items():
         if missing := lacking(catalog, spec.name, name):
             left_out.append((name, missing))
             continue
-        if estimate := estimate_of(catalog, spec.name, name):
-            estimated.append((name, estimate.words))
-        known.append(Quant(name, quant.file, model_of_quant(catalog, spec.name, name)))
+        known.append(quant_of(catalog, spec.name, name, quant.file))
     if not known:
         raise InputError(
             f"no header of any quant of '{spec.name}' is in its lock",
             where=spec.file,
             remedy=f"run `gen lock {spec.name} --header QUANT=FILE`, or name a GGUF file in the model's place",
         )
-    return known, left_out, estimated
+    return known, left_out
+
+
+def quant_of(catalog: Catalog, model: str, name: str, file: str = "") -> Quant:
+    """Give a quant of a model as the solver takes it. Raises InputError where neither its header nor the model's shape is known."""
+    estimate = estimate_of(catalog, model, name)
+    return Quant(name, file, model_of_quant(catalog, model, name) if estimate is None else estimate.model, estimate)
 
 
 def _lengths(models: list[Model], n_ctx: int | None) -> tuple[int, ...]:

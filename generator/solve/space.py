@@ -2,7 +2,7 @@
 
 A point *fits* where its own settings and those of every fallback leave the margin under the ceiling, hold their compute buffer in what
 is usable of the card, and leave the host what it must have. `bound` says so far as arithmetic without a graph goes; `needs` has the
-engine's own graph made (see `memory.graph`), once for each of the settings.
+engine's own graph made (see `memory.graph`), once for each of the settings. Weights of an estimate count at its upper end in both.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
+from generator.config.estimate import Estimate
 from generator.errors import RefusedSettings
 from generator.memory.budget import Policy
 from generator.memory.host import host_need
@@ -31,11 +32,12 @@ OPEN = ("n_gpu_layers", "n_cpu_moe", "n_ctx", "type_k", "type_v", "n_ubatch")
 
 @dataclass(frozen=True, slots=True)
 class Quant:
-    """A quant of the model whose header is known; `file` is the name of its file."""
+    """A quant of the model and the name of its file; `estimate` where its header is not known, and `model` is made from its shape."""
 
     name: str
     file: str
     model: Model
+    estimate: Estimate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,7 @@ class Space:
                 key = (place, depths, settings.overrides, settings.loads_draft_head, settings.tensor_split, settings.devices)
                 if key not in shares:
                     shares[key] = shares_of(quant.model, settings, depths, backend, budget.gpus)
-                run.footprints.append(Footprint(quant.model, settings, shares[key], build, policy))
+                run.footprints.append(Footprint(quant.model, settings, shares[key], build, policy, quant.estimate))
         self._reads = [footprint.reads() for footprint in self.runs[0].footprints]
         self._plans: dict[tuple[int, str], Plan | None] = {}
         self._columns: dict[tuple[str, int, int, Caches, int], Columns] = {}
@@ -242,7 +244,15 @@ class Space:
             return None
         least, (compute, host, without_graph) = self._bound(point, run), found
         cards = tuple(OnCard(card.held, max(size, card.compute)) for card, size in zip(least.cards, compute, strict=True))
+        host += run.footprints[point.quant].above_on_host(point.depth)
         return Need(run.name, cards, self._worst(cards), max(host, least.host), without_graph)
+
+    def above(self, point: Point, worst: int) -> tuple[int, int]:
+        """Give by how many bytes the own run's figures are above the middle of an estimate: on the `worst` card, and on the host."""
+        run, depth = self.runs[0], point.depth
+        footprint, axes = run.footprints[point.quant], run.axes(point)
+        card = footprint.cards(*axes)[depth][worst] - footprint.middle().cards(*axes)[depth][worst]
+        return card, footprint.above_on_host(depth)
 
     def buffers(self, point: Point, run: Run) -> tuple[tuple[int, ...], int, bool] | None:
         """Give the bytes of a run's compute buffers on each card, of all it takes of the host, and whether no graph is known.

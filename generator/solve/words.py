@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from generator.config.estimate import Estimate
 from generator.memory.settings import to_arguments
 from generator.quantity import BYTE, Number, Quantity, shown
 from generator.solve.answer import Answer, Step
@@ -16,6 +17,8 @@ from generator.solve.space import Need, OnCard, Space
 
 FORMAT = 1
 NOTHING = "nothing fits"
+UPPER = "upper"
+"""The end of an estimate that sizes are of."""
 
 GAINS = {
     "offload": "one step less of offload",
@@ -42,8 +45,9 @@ def answer_as_text(answer: Answer) -> Iterator[str]:
         yield from _why(answer)
         yield ""
         yield from _beside(answer, answer.choice)
-    for name, words in question.estimated:
-        yield f"{name} is {words}"
+    for quant in space.quants:
+        if quant.estimate:
+            yield f"{quant.name} is {quant.estimate.words}; it fits where it does at the upper end, and sizes here are of that end"
     for name, reason in question.left_out:
         yield f"left out: {name}, {reason}"
 
@@ -78,6 +82,8 @@ def _memory(space: Space, point: Point, needs: Sequence[Need], *, recipe: bool) 
         name = "card   " if budget.gpus == 1 else f"gpu{index}   "
         yield f"{name}{_size(card.held)} of weights, caches and state; {buffers}, {inside} the reserve of {_size(budget.reserve)}"
     where = "" if budget.gpus == 1 else f" on gpu{own.worst}, the least of the cards"
+    if space.quants[point.quant].estimate:
+        yield f"       {_above(space, point, own)}"
     yield f"       {_size(space.slack(own))} to spare of {_size(budget.usable)} usable{where}"
     for need in needs[1:]:
         yield f"       {_size(space.slack(need))} to spare with '{need.name}'"
@@ -89,6 +95,12 @@ def _memory(space: Space, point: Point, needs: Sequence[Need], *, recipe: bool) 
     host_read, card_read = space.reads(point)
     cards = "card" if budget.gpus == 1 else "cards"
     yield f"reads  {_size(host_read)} from the host and {_size(card_read)} from the {cards} for a token, with an empty cache"
+
+
+def _above(space: Space, point: Point, own: Need) -> str:
+    """Say which end of an estimate the figures are of."""
+    card, host = space.above(point, own.worst)
+    return f"the upper end of an estimate: {_size(card)} more on the card and {_size(host)} on the host than its middle, which reads are of"
 
 
 def _why(answer: Answer) -> Iterator[str]:
@@ -209,7 +221,7 @@ def answer_as_dict(answer: Answer) -> dict[str, object]:
         "runner_up": _runner_up(answer),
         "steps": [_step(answer, step) for step in answer.steps],
         "least": {"card": answer.card, "host": answer.host} if answer.choice is None else None,
-        "estimated": [{"quant": name, "words": words} for name, words in question.estimated],
+        "estimated": [_estimated(quant.name, quant.estimate) for quant in space.quants if quant.estimate],
         "left_out": [{"quant": name, "reason": reason} for name, reason in question.left_out],
     }
 
@@ -223,7 +235,21 @@ def _point(space: Space, point: Point, needs: Sequence[Need]) -> dict[str, objec
         "command": command(space, point),
         "reads": {"host": int(host_read), "card": int(card_read)},
         "runs": [_need(space, need) for need in needs],
+        **({"estimate": _end(space, point, needs[0])} if space.quants[point.quant].estimate and needs else {}),
     }
+
+
+def _end(space: Space, point: Point, own: Need) -> dict[str, object]:
+    """Give which end of an estimate the sizes of a point are of, and by how much they are above its middle, which reads are of."""
+    card, host = space.above(point, own.worst)
+    return {"end": UPPER, "above": {"card": card, "host": host}}
+
+
+def _estimated(quant: str, estimate: Estimate) -> dict[str, object]:
+    """Give how far a quant's weights may be off, in percent: routed experts of all of them, other weights of themselves."""
+    tolerance, mixture = estimate.tolerance, bool(estimate.model.experts())
+    percent = {"rest": tolerance.rest.value, **({"experts": tolerance.experts.value} if mixture else {})}
+    return {"quant": quant, "words": estimate.words, "percent": percent, "end": UPPER}
 
 
 def _need(space: Space, need: Need) -> dict[str, object]:

@@ -18,6 +18,7 @@ from generator.new.settings import choose
 from generator.new.written import flow, scalar
 from generator.planning import model_of
 from generator.solve.question import usable_of
+from generator.solve.space import Quant
 from tests.new.files import heads, unpacked
 
 ROOT = Path(__file__).parents[2]
@@ -155,7 +156,7 @@ def model(name: str, folder: Path) -> Model:
 
 def chosen(name: str, card: str, folder: Path) -> tuple[dict[str, object], bool]:
     catalog = Catalog.open(ROOT)
-    found = choose(model(name, folder), catalog.card(card), usable_of(catalog, catalog.card(card)), "b10666")
+    found = choose(Quant("", "", model(name, folder)), catalog.card(card), usable_of(catalog, catalog.card(card)), "b10666")
     return found.settings, found.fits
 
 

@@ -147,7 +147,11 @@ def write_chosen(book: Book, subject: Subject, pool: Pool) -> None:
     depth, margin = chosen.n_cpu_moe, book["fallback.margin"]
     at, less = (rung_total(book, subject, Row(blocks, chosen.n_ctx), chosen.caches) for blocks in (depth, depth - 1))
     rule = "smallest n_cpu_moe at which the recipe and every fallback clear the ceiling by more than the margin, compute buffers and all"
+    if chosen.above is not None:
+        rule += ", at the upper end of the estimate"
     book.add("settings.n_cpu_moe", derived(depth, ONE, [pool.ceiling, margin, at, less], lambda _: depth, rule))
+    if chosen.above is not None:
+        less = less + chosen.above
     missing = less + margin - pool.ceiling if chosen.compute is None else less + chosen.compute - pool.usable
     book.add("settings.n_cpu_moe.one_less", missing, "MiB", 0)
 
