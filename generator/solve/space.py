@@ -247,12 +247,17 @@ class Space:
         host += run.footprints[point.quant].above_on_host(point.depth)
         return Need(run.name, cards, self._worst(cards), max(host, least.host), without_graph)
 
-    def above(self, point: Point, worst: int) -> tuple[int, int]:
-        """Give by how many bytes the own run's figures are above the middle of an estimate: on the `worst` card, and on the host."""
-        run, depth = self.runs[0], point.depth
+    def above(self, point: Point, need: Need) -> tuple[int, int]:
+        """Give by how many bytes a run's figures are above the middle of an estimate: on the worst card, and on the host."""
+        run, depth = next(run for run in self.runs if run.name == need.name), point.depth
         footprint, axes = run.footprints[point.quant], run.axes(point)
-        card = footprint.cards(*axes)[depth][worst] - footprint.middle().cards(*axes)[depth][worst]
+        card = need.held - footprint.middle().cards(*axes)[depth][need.worst]
         return card, footprint.above_on_host(depth)
+
+    def hangs_on_estimate(self, point: Point, needs: Sequence[Need]) -> bool:
+        """Tell whether what a point is over by is no more, in any run, than the upper end of an estimate adds."""
+        pairs = [(self.over(need), self.above(point, need)) for need in needs]
+        return all(card <= more and host <= more_host for (card, host), (more, more_host) in pairs)
 
     def buffers(self, point: Point, run: Run) -> tuple[tuple[int, ...], int, bool] | None:
         """Give the bytes of a run's compute buffers on each card, of all it takes of the host, and whether no graph is known.

@@ -99,7 +99,7 @@ def _memory(space: Space, point: Point, needs: Sequence[Need], *, recipe: bool) 
 
 def _above(space: Space, point: Point, own: Need) -> str:
     """Say which end of an estimate the figures are of."""
-    card, host = space.above(point, own.worst)
+    card, host = space.above(point, own)
     return f"the upper end of an estimate: {_size(card)} more on the card and {_size(host)} on the host than its middle, which reads are of"
 
 
@@ -109,7 +109,7 @@ def _why(answer: Answer) -> Iterator[str]:
     for step in answer.steps:
         left = space.slack(step.needs[0])
         if not step.fits:
-            yield f"why    {_flags(answer, step.point)} would be {_over(step)}"
+            yield f"why    {_flags(answer, step.point)} would be {_over(space, step)}"
             return
         if wants_room and left < CUSHION:
             yield f"why    {_flags(answer, step.point)} would leave {_size(left)}, and up to {_size(CUSHION)} more room is safer"
@@ -117,10 +117,11 @@ def _why(answer: Answer) -> Iterator[str]:
     yield "why    nothing binds: no better step is left out for want of memory"
 
 
-def _over(step: Step) -> str:
+def _over(space: Space, step: Step) -> str:
     card, host = step.over
     parts = [f"{_size(card)} over on the card"] * bool(card) + [f"{_size(host)} over on the host"] * bool(host)
-    return " and ".join(parts) + (f" with '{step.worst.name}'" if step.worst.name else "")
+    said = " and ".join(parts) + (f" with '{step.worst.name}'" if step.worst.name else "")
+    return f"{said}, which is no more than the estimate may be off" if space.hangs_on_estimate(step.point, step.needs) else said
 
 
 def _beside(answer: Answer, choice: Point) -> Iterator[str]:
@@ -133,7 +134,7 @@ def _beside(answer: Answer, choice: Point) -> Iterator[str]:
     if answer.steps:
         yield "one more step:"
     for step in answer.steps:
-        verdict = "fits" if step.fits else _over(step)
+        verdict = "fits" if step.fits else _over(space, step)
         cost = f"{_size(step.cost)} more on the card"
         said = "; ".join([cost, *differences(space, choice, step.point), verdict])
         yield f"  {_flags(answer, step.point)}: {GAINS[step.axis]}, {said}"
@@ -241,7 +242,7 @@ def _point(space: Space, point: Point, needs: Sequence[Need]) -> dict[str, objec
 
 def _end(space: Space, point: Point, own: Need) -> dict[str, object]:
     """Give which end of an estimate the sizes of a point are of, and by how much they are above its middle, which reads are of."""
-    card, host = space.above(point, own.worst)
+    card, host = space.above(point, own)
     return {"end": UPPER, "above": {"card": card, "host": host}}
 
 
@@ -280,12 +281,14 @@ def _runner_up(answer: Answer) -> dict[str, object] | None:
 def _step(answer: Answer, step: Step) -> dict[str, object]:
     space, choice = answer.question.space, answer.choice
     assert choice is not None
+    estimate = space.quants[step.point.quant].estimate
     return {
         "axis": step.axis,
         "flags": _flags(answer, step.point),
         "fits": step.fits,
         "cost": step.cost,
         "over": {"card": step.over[0], "host": step.over[1]},
+        **({"hangs_on_estimate": not step.fits and space.hangs_on_estimate(step.point, step.needs)} if estimate else {}),
         "fallback": step.worst.name or None,
         "against_the_choice": differences(space, choice, step.point),
     }
