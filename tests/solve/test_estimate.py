@@ -240,7 +240,7 @@ def test_a_depth_left_open_fits_at_the_upper_end_and_one_block_less_does_not(tmp
     recipe, chosen = settled(catalog, catalog.recipe(GRANITE[0], "rtx-4080"))
     assert chosen is not None
     guide = build_guide(catalog, GRANITE[0], "rtx-4080")
-    page, numbers = guide.files[guide.page], guide.ledger.as_dict()["numbers"]
+    page, numbers = guide.files[guide.page], json.loads(guide.files[f"guides/{GRANITE[0]}/rtx-4080/guide.json"])["numbers"]
     assert numbers["budget.highest"]["value"] <= numbers["budget.ceiling"]["value"]
     assert "held against the compute buffers and the upper end of the estimate as well" in page
     # one block less: its experts are on the card, and what the estimate may be off by is as before
@@ -251,7 +251,7 @@ def test_a_depth_left_open_fits_at_the_upper_end_and_one_block_less_does_not(tmp
     margin = numbers["fallback.margin"]["value"]
     missing = numbers["budget.highest"]["value"] + block + margin - numbers["budget.ceiling"]["value"]
     assert missing > 0
-    assert numbers["settings.n_cpu_moe.one_less"]["value"] == missing
+    assert numbers["settings.n_cpu_moe.one_less"]["value"] == pytest.approx(missing, abs=1)
     assert recipe.settings["n_cpu_moe"] == chosen.n_cpu_moe
 
 
