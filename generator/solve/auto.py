@@ -41,7 +41,7 @@ class Chosen:
 
 
 def settled(catalog: Catalog, recipe: Recipe) -> tuple[Recipe, Chosen | None]:
-    """Give a recipe with a depth in the place of `auto`, and how it was chosen; a recipe that states one as it is.
+    """Give a recipe with a depth in the place of `auto`, none for 0, and how it was chosen; a recipe that states one as it is.
 
     Raises InputError, with the recipe's line, where no depth fits.
     """
@@ -56,7 +56,10 @@ def settled(catalog: Catalog, recipe: Recipe) -> tuple[Recipe, Chosen | None]:
             remedy=f"lower n_ctx, take smaller cache types or another quant; `gen solve {recipe.model} {recipe.card}` searches them",
         )
     depth = space.grid.depths[point.depth].n_cpu_moe
-    return replace(recipe, settings={**recipe.settings, "n_cpu_moe": depth}), _chosen(space, point)
+    settings = {**recipe.settings, "n_cpu_moe": depth}
+    if not depth:  # the engine's own, and a flag that does nothing is no part of a command
+        del settings["n_cpu_moe"]
+    return replace(recipe, settings=settings), _chosen(space, point)
 
 
 def _space(catalog: Catalog, recipe: Recipe) -> Space:

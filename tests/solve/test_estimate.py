@@ -21,7 +21,7 @@ from generator.solve.auto import settled
 from generator.solve.goals import Goal, Order
 from generator.solve.grid import Depth, Point
 from generator.solve.search import best, least_card, least_host
-from generator.solve.space import Budget, Quant, Space
+from generator.solve.space import Budget, Need, Quant, Space
 from tests.config.heads import HEADS, QUANTS, config_of, facts_of_config
 from tests.conftest import part_of_project
 from tests.memory.models import ROOT
@@ -49,6 +49,13 @@ def under(known: Space, estimate: Estimate, *, upper: bool = True) -> Space:
     """Give the space of an estimate where there is one of a known header; with `upper` off, as if its middle were known."""
     quant = Quant("", "", estimate.model, estimate if upper else None)
     return Space([quant], known.grid, known.base, known.budget, policy=known.policy, backend=known.backend)
+
+
+def need_of(searched: Space, point: Point) -> Need:
+    """Give what the only run of a space needs, graph and all."""
+    need = searched.need(point, searched.runs[0])
+    assert need is not None
+    return need
 
 
 # --- by hand ---------------------------------------------------------------------------------------
@@ -79,7 +86,7 @@ def test_weights_are_three_percent_of_all_experts_and_fifteen_of_the_rest_above(
     [top], [half] = upper.bound(point), middle.bound(point)
     assert top.held - half.held == card
     assert top.host - half.host == more(there, embedding)
-    [exact], [exact_middle] = upper.needs(point) or (), middle.needs(point) or ()
+    exact, exact_middle = need_of(upper, point), need_of(middle, point)
     assert exact.host - exact_middle.host == more(there, embedding)
     assert exact.compute == exact_middle.compute
     assert upper.reads(point) == middle.reads(point)
@@ -119,7 +126,7 @@ def test_the_middle_of_an_estimate_would_pick_what_the_header_refuses(name: str,
     deep = tuple(Depth(int(model.block_count) + 1, blocks) for blocks in range(depth + 2))
     axes: dict[str, Any] = {"contexts": (4096,), "caches": (("f16", "f16"),), "micro_batches": (512,), "deep": deep}
     wide = under(known_space(model, 2**40, **axes), estimate, upper=False)
-    [need] = wide.needs(Point(0, 4096, ("f16", "f16"), 512, depth)) or ()
+    need = need_of(wide, Point(0, 4096, ("f16", "f16"), 512, depth))
     known = known_space(model, need.card(wide.budget), **axes)
     middle, upper = (best(Order(under(known, estimate, upper=each), Goal.FASTEST)) for each in (False, True))
     assert middle is not None
@@ -176,7 +183,7 @@ def test_a_point_hangs_on_the_estimate_where_its_middle_would_fit() -> None:
     estimate = estimate_for(model, "Q4_K_M")
     wide = known_space(model, 2**40)
     point = next(points(wide))
-    [upper], [middle] = (under(wide, estimate, upper=each).needs(point) or () for each in (True, False))
+    upper, middle = (need_of(under(wide, estimate, upper=each), point) for each in (True, False))
     for usable, hangs in ((upper.card(wide.budget) - 1, True), (middle.card(wide.budget), True), (middle.card(wide.budget) - 1, False)):
         tight = under(known_space(model, usable), estimate)
         assert not tight.fits(point)
@@ -259,3 +266,14 @@ def test_where_no_depth_fits_at_the_upper_end_that_is_said(tmp_path: Path) -> No
     catalog = left_open(tmp_path, ("n_ctx: 32768", "n_ctx: 1048576"))
     with pytest.raises(InputError, match="over at the upper end of its estimate"):
         settled(catalog, catalog.recipe(GRANITE[0], "rtx-4080"))
+
+
+def test_a_depth_that_comes_to_nothing_is_no_flag(tmp_path: Path) -> None:
+    # the whole file has 18.1 GiB, and the card 24
+    folder = part_of_project(tmp_path, f"{GRANITE[0]}/rtx-4090")
+    path = folder / "recipes/models/granite-4.0-h-small/rtx-4090.yml"
+    text = path.read_text(encoding="utf-8")
+    page = build_guide(Catalog.open(folder), GRANITE[0], "rtx-4090")
+    path.write_text(text.replace("n_gpu_layers: 99,", "n_gpu_layers: 99, n_cpu_moe: auto,"), encoding="utf-8")
+    left_to_the_solver = build_guide(Catalog.open(folder), GRANITE[0], "rtx-4090")
+    assert left_to_the_solver.files[page.page] == page.files[page.page]

@@ -142,7 +142,7 @@ def write_fallback(book: Book, subject: Subject, pool: Pool) -> None:
 def write_chosen(book: Book, subject: Subject, pool: Pool) -> None:
     """Write the depth that a recipe left open, and by how much one block less misses."""
     chosen = subject.chosen
-    if chosen is None:
+    if chosen is None or not chosen.n_cpu_moe:
         return
     depth, margin = chosen.n_cpu_moe, book["fallback.margin"]
     at, less = (rung_total(book, subject, Row(blocks, chosen.n_ctx), chosen.caches) for blocks in (depth, depth - 1))
