@@ -63,6 +63,7 @@ class Encoder:
     def __init__(self) -> None:
         self.terms, self.shapes, self.rows, self.segments = Table(), Table(), Table(), Table()
         self.operations, self.types, self.roles = Table(), Table(), Table()
+        self._shapes: dict[tuple[object, ...], int] = {}
         self.shapes.number(())
 
     def encoded(self, trace: Trace) -> Graph:
@@ -102,7 +103,10 @@ class Encoder:
         return 4 * (place - places[id(operand)])
 
     def _shape(self, numbers: Sequence[int]) -> int:
-        return self.shapes.number(tuple(self.term(number) for number in numbers))
+        key = tuple(number.polynomial if type(number) is Symbol else int(number) for number in numbers)
+        if key not in self._shapes:
+            self._shapes[key] = self.shapes.number(tuple(self.term(number) for number in numbers))
+        return self._shapes[key]
 
     def term(self, number: int) -> int:
         """Give the number of a term: a polynomial's text, or a number."""

@@ -33,22 +33,24 @@ class Family:
         self.traced = traced
         self.encoder = Encoder()
         self.whole = self.encoder.encoded(trace(traced, FIRST, USUAL))
-        self.shown = self._representatives()
-        self.few = None if self.shown is None else self.encoder.encoded(trace(traced, FIRST, USUAL, self.shown))
-        if self.few is not None and not set(self.few.segments) >= set(self.whole.segments):
-            self.few = None
+        self.shown: list[int] | None = None
+        for shown in self._representatives():
+            self.few = self.encoder.encoded(trace(traced, FIRST, USUAL, shown))
+            if set(self.few.segments) >= set(self.whole.segments):
+                self.shown = shown
+                break
 
-    def _representatives(self) -> list[int] | None:
-        """Give the blocks in whose segments something comes up first, those after them, and the last two."""
-        seen: set[int] = set()
-        found: set[int] = set()
-        count = int(self.traced.model.loaded_blocks)
+    def _representatives(self) -> Iterator[list[int]]:
+        """Give blocks that may stand for all: those in whose segments something comes up first and the last, then their neighbours too."""
+        first: dict[int, int] = {}
         for segment, block in zip(self.whole.segments, self.whole.blocks, strict=True):
-            if segment not in seen and block >= 0:
-                seen.add(segment)
-                found |= {block, block + 1}
-        shown = sorted({each for each in found if each < count} | {max(count - 2, 0), count - 1})
-        return shown if len(shown) < count else None
+            first.setdefault(segment, block)
+        count = int(self.traced.model.loaded_blocks)
+        found = {block for block in first.values() if block >= 0} | {count - 1}
+        near = {block + 1 for block in found} | {count - 2}
+        for shown in (found, {block for block in found | near if 0 <= block < count}):
+            if len(shown) < count:
+                yield sorted(shown)
 
     def variants(self, manner: Manner) -> list[Variant]:
         """Give the graphs of a manner: the usual one, and others for one token or one sequence where that one does not hold."""
@@ -59,7 +61,7 @@ class Family:
         return found
 
     def _variant(self, manner: Manner, values: Mapping[str, int]) -> Variant:
-        if self.few is not None:
+        if self.shown is not None:
             made = trace(self.traced, manner, values, self.shown)
             graph = self._spread(self.encoder.encoded(made))
             if graph is not None:
@@ -69,7 +71,6 @@ class Family:
 
     def _spread(self, few: Graph) -> Graph | None:
         """Give the graph of all blocks from one of a few; None where blocks that were alike are not any more."""
-        assert self.few is not None
         if few.blocks != self.few.blocks:
             return None
         stands_for: dict[int, int] = {}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from math import comb, prod
-from typing import Any
+from typing import Any, ClassVar
 
 from generator.memory.graph.tensor import Count
 
@@ -19,15 +19,21 @@ Monomial = tuple[str, ...]
 
 
 class Polynomial:
-    """A sum of products of variables with whole coefficients; equal ones are one object."""
+    """A sum of products of variables with whole coefficients; equal ones are one object.
 
-    __slots__ = ("least", "terms", "text")
+    `constant` is the number that it is whatever the variables are, None for one that depends on them; `least` what it is at least while
+    every variable is 1 or more, None where that is not seen at once.
+    """
 
-    known: dict[tuple[tuple[Monomial, int], ...], Polynomial] = {}
+    __slots__ = ("constant", "least", "terms", "text")
 
-    terms: tuple[tuple[Monomial, int], ...]
-    text: str
-    least: int | None
+    known: ClassVar[dict[tuple[tuple[Monomial, int], ...], Polynomial]] = {}
+
+    def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
+        self.terms = terms
+        self.text = _text(terms)
+        self.constant = 0 if not terms else terms[0][1] if len(terms) == 1 and not terms[0][0] else None
+        self.least = _least(terms)
 
     @staticmethod
     def of(terms: Mapping[Monomial, int]) -> Polynomial:
@@ -35,27 +41,12 @@ class Polynomial:
         key = tuple(sorted((monomial, factor) for monomial, factor in terms.items() if factor))
         found = Polynomial.known.get(key)
         if found is None:
-            found = Polynomial.known[key] = Polynomial()
-            found.terms = key
-            found.text = _text(key)
-            found.least = _least(key)
+            found = Polynomial.known[key] = Polynomial(key)
         return found
-
-    @property
-    def constant(self) -> int | None:
-        """The number that it is whatever the variables are, None for one that depends on them."""
-        if not self.terms:
-            return 0
-        (monomial, factor), *rest = self.terms
-        return factor if not monomial and not rest else None
 
     def at(self, values: Mapping[str, int]) -> int:
         """Give its value for some variables."""
         return sum(factor * prod(values[name] for name in monomial) for monomial, factor in self.terms)
-
-
-LEAST: dict[str, int] = {}
-"""What a variable is at least; 1 unless it is here."""
 
 
 def _text(terms: tuple[tuple[Monomial, int], ...]) -> str:
@@ -67,17 +58,13 @@ def _text(terms: tuple[tuple[Monomial, int], ...]) -> str:
 
 
 def _least(terms: tuple[tuple[Monomial, int], ...]) -> int | None:
-    """Give what a polynomial is at least while no variable is below its own least; None where that is not seen at once.
-
-    Every variable is written as its least and what it is more; where no coefficient is negative then, the constant is the least.
-    """
+    """Give what a polynomial is at least: where no coefficient is negative once each variable is 1 and what it is more, the constant."""
     shifted: dict[Monomial, int] = {}
     for monomial, factor in terms:
         names = dict.fromkeys(monomial)
         powers = [monomial.count(name) for name in names]
         for chosen in product(*(range(power + 1) for power in powers)):
-            each = zip(names, powers, chosen, strict=True)
-            share = prod(comb(power, more) * LEAST.get(name, 1) ** (power - more) for name, power, more in each)
+            share = prod(comb(power, more) for power, more in zip(powers, chosen, strict=True))
             key = tuple(name for name, more in zip(names, chosen, strict=True) for _ in range(more))
             shifted[key] = shifted.get(key, 0) + factor * share
     constant = shifted.pop((), 0)
@@ -101,7 +88,7 @@ def constant(value: int) -> Polynomial:
 
 
 def _polynomial(value: int) -> Polynomial:
-    return value.polynomial if isinstance(value, Symbol) else constant(value)
+    return value.polynomial if type(value) is Symbol else constant(value)
 
 
 def _product(pair: Pair) -> Polynomial:
