@@ -21,6 +21,7 @@ from generator.memory.graph.buffers import ALIGNMENT, HOST_ALIGNMENT, LARGEST_AL
 from generator.memory.graph.room import ROOM_BY_TENSORS
 from generator.memory.graph.unknown import UnknownGraphError
 from generator.memory.host import logits
+from generator.memory.ladder import experts_up_to
 from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
 from generator.memory.overrides import EXPERTS
@@ -50,6 +51,19 @@ _FIXED = (
 
 
 @dataclass(frozen=True, slots=True)
+class Speed:
+    """What bounds the speed: the card's bytes a second where they are known, those of kinds of system memory, and depths of context.
+
+    Without `depths` they are none, half and all of the context. `unified` is a card whose memory is the system's.
+    """
+
+    bandwidth: int | None
+    kinds: tuple[tuple[str, int], ...]
+    depths: tuple[int, ...]
+    unified: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """What a recipe fixes of a run: its name, its settings as written, build, backend, cards, policy, and what a card offers in bytes.
 
@@ -66,6 +80,7 @@ class Run:
     card: str
     usable: int
     reserve: int
+    speed: Speed
     excess: int | None = None
     estimate: tuple[int, int, int] | None = None
 
@@ -92,6 +107,7 @@ def planner_data(model: Model, run: Run) -> dict[str, object]:
         "flags": _flags(run.written, settings),
         "model": _model(model, layers),
         "engine": _engine(model, layers, settings, run),
+        "speed": _speed(model, run.speed),
         "weights": weights_data(model, run.backend),
         "blocks": {name: [elements, size] for name, (_, elements, size) in BLOCKS.items()},
         "graphs": _graphs(model, layers, run.build, settings),
@@ -207,6 +223,19 @@ def _engine(model: Model, layers: Layers, settings: Settings, run: Run) -> dict[
         "ctx_checkpoints": settings.ctx_checkpoints,
         "published": run.policy == Policy.PUBLISHED,
         "types": list(CACHE_TYPES),
+    }
+
+
+def _speed(model: Model, speed: Speed) -> dict[str, object]:
+    resident, experts = model.loaded(), experts_up_to(model, int(model.loaded_blocks))
+    return {
+        "bandwidth": speed.bandwidth,
+        "kinds": [list(kind) for kind in speed.kinds],
+        "depths": list(speed.depths) or None,
+        "unified": speed.unified,
+        "used": int(model.number("expert_used_count", 0)),
+        "count": int(model.number("expert_count", 0)),
+        "dense": sum(int(tensor.size) for tensor in resident) - int(experts),
     }
 
 
