@@ -57,6 +57,8 @@ TYPE_NAMES: dict[int, str] = {type_id: type_name for type_name, (type_id, _, _) 
 class SizedType(str):
     """A type that stands for several of them: it brings the elements and the bytes of its block, and its name is in no table."""
 
+    __slots__ = ("sizes",)
+
     sizes: tuple[int, int]
 
     @staticmethod

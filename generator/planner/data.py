@@ -104,9 +104,9 @@ def planner_data(model: Model, run: Run) -> dict[str, object]:
         "excess": run.excess,
         "estimate": run.estimate,
         "settings": _settings(settings),
-        "flags": _flags(run.written, settings),
+        "flags": _flags(run.written, settings.program),
         "model": _model(model, layers),
-        "engine": _engine(model, layers, settings, run),
+        "engine": _engine(settings, run),
         "speed": _speed(model, run.speed),
         "weights": weights_data(model, run.backend),
         "blocks": {name: [elements, size] for name, (_, elements, size) in BLOCKS.items()},
@@ -144,9 +144,9 @@ def _settings(settings: Settings) -> dict[str, object]:
     return {"n_gpu_layers": n_gpu_layers, **{name: getattr(settings, name) for name in names}}
 
 
-def _flags(written: Mapping[str, object], settings: Settings) -> list[list[str]]:
+def _flags(written: Mapping[str, object], program: str) -> list[list[str]]:
     """Give the recipe's flags in its order, each as the setting's name and the words that say it."""
-    return [[name, *words] for name, value in written.items() for words in to_arguments({name: value}, settings.program)]
+    return [[name, *words] for name, value in written.items() for words in to_arguments({name: value}, program)]
 
 
 # --- the model -----------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def _logits(model: Model) -> int:
 # --- the engine ----------------------------------------------------------------------------------
 
 
-def _engine(model: Model, layers: Layers, settings: Settings, run: Run) -> dict[str, object]:
+def _engine(settings: Settings, run: Run) -> dict[str, object]:
     used = devices_used(settings, run.gpus)
     return {
         "used": list(used),

@@ -25,6 +25,7 @@ INPUT, OUTPUT, PINNED, HELD, GLOBAL, VIEW_OF = 1, 2, 4, 8, 16, 32
 
 _WEIGHT = re.compile(r"blk\.(\d+)\.(.*)")
 
+
 @dataclass(slots=True)
 class Table:
     """Things by number, in the order they came up."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from generator.memory.rows import is_latent
 from generator.planner.encode import Encoder, Graph
-from generator.planner.symbols import Conditions, UncoveredError
-from generator.planner.trace import FLOAT, QUANTISED, WHOLE, Manner, Trace, Traced, trace
+from generator.planner.symbols import Conditions
+from generator.planner.trace import FLOAT, QUANTISED, WHOLE, Manner, Traced, trace
 
 USUAL: Mapping[str, int] = {"N": 171, "S": 3, "O": 3, "C0": 20, "C1": 7, "C2": 9, "C3": 11}
 """What symbols are while a graph is traced: several tokens of several sequences, and no two alike."""

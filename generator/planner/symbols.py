@@ -242,7 +242,7 @@ class Symbol(Count):
     def __rmod__(self, other: int) -> int:
         return _rest(other, self)
 
-    def __pow__(self, power: int, modulus: None = None) -> Any:
+    def __pow__(self, power: int, modulus: None = None) -> Any:  # type: ignore[override]  # a shape's powers are small and plain
         return prod([self] * power)
 
     def __eq__(self, other: object) -> bool:

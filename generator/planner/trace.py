@@ -26,6 +26,7 @@ FLOAT, QUANTISED, WHOLE = "f16", "q8_0", "f32"
 ORDINARY, TIED_HEAD = -1, -2
 """Homes of weights while a graph is traced; those from 0 up are layers, of weights that each device has for itself."""
 
+
 @dataclass(frozen=True, slots=True)
 class Manner:
     """What decides which operations a graph has."""
