@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from generator.guide.ledger import Book
 from generator.guide.numbers import write_numbers
+from generator.guide.numbers.speed import depths
 from generator.memory.settings import to_arguments
-from generator.quantity import shown
 from tests.planner.conftest import PAGES, Ask, subject
 
 pytestmark = pytest.mark.browser
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.browser
 CHANGES: tuple[dict[str, Any], ...] = (
     {},
     {"n_ctx": 8192, "type_k": "f16", "type_v": "f16"},
-    {"n_ctx": 4096, "n_gpu_layers": 12, "flash_attn": "off", "type_v": "f16"},
+    {"n_ctx": 4096, "n_gpu_layers": 12, "flash_attn": "off", "type_k": "f16", "type_v": "f16"},
 )
 
 
@@ -58,14 +57,11 @@ def test_ceilings_are_those_a_guide_would_show(ask: Ask, page: str, changes: dic
     book = write_numbers(changed)
     given = ask(page, "return planner.ceilings(data, given);", changes)
     kinds = [kind.name for kind in about.recipe.memory_kinds]
-    wanted = {key: figure for key in ("memory", "speed.ceiling") for figure_key, figure in _shown(book, key) for key in [figure_key]}
+    places = ["", *(f"{index}." for index in range(len(kinds)))]
+    keys = [f"memory.{index}.ceiling" for index in range(len(kinds))]
+    keys += [f"speed.ceiling.{place}{depth}" for place in places for depth in depths(changed)]
     found = {f"memory.{kinds.index(row['kind'])}.ceiling": row["rate"] for row in given["host"]}
     for row in given["card"]:
-        where = "" if row["kind"] is None else f".{kinds.index(row['kind'])}"
-        found[f"speed.ceiling{where}.{row['depth']}"] = row["rate"]
-    assert {key: f"{rate:,} tok/s" for key, rate in found.items()} == wanted
-
-
-def _shown(book: Book, prefix: str) -> list[tuple[str, str]]:
-    keys = [key for key in book if key.startswith(prefix) and (prefix != "memory" or key.endswith(".ceiling"))]
-    return [(key, shown(book[key], "tok/s", 0)) for key in keys]
+        place = "" if row["kind"] is None else f"{kinds.index(row['kind'])}."
+        found[f"speed.ceiling.{place}{row['depth']}"] = row["rate"]
+    assert {key: f"{rate:,} tok/s" for key, rate in found.items()} == {key: book.text(key, "tok/s", 0) for key in keys if key in book}
