@@ -17,6 +17,7 @@ from generator.memory.backends import PAIRED_ON_CUDA, TAKES_NOTHING_OVER, unknow
 from generator.memory.budget import Policy
 from generator.memory.builds import Build
 from generator.memory.context import context_of
+from generator.memory.flags import flags_of
 from generator.memory.graph.buffers import ALIGNMENT, HOST_ALIGNMENT, LARGEST_ALONE, MASKS_IN_F32, OUTPUTS_OF_SLOTS, RESERVES_ALONE
 from generator.memory.graph.room import ROOM_BY_TENSORS
 from generator.memory.graph.unknown import UnknownGraphError
@@ -37,9 +38,6 @@ from generator.planner.trace import Traced
 from generator.planner.weights import weights_data
 
 FORMAT = 1
-
-CACHE_TYPES = ("f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1")
-"""Types that the engine takes for a cache (common/arg.cpp, `kv_cache_types`)."""
 
 COVERED = Settings(n_gpu_layers=0, n_ctx=0)
 """Settings whose value must be the default, for nothing else is worked out in the browser."""
@@ -222,7 +220,7 @@ def _engine(settings: Settings, run: Run) -> dict[str, object]:
         "cache_ram": settings.cache_ram,
         "ctx_checkpoints": settings.ctx_checkpoints,
         "published": run.policy == Policy.PUBLISHED,
-        "types": list(CACHE_TYPES),
+        "types": list(flags_of(settings.program)["-ctk"].choices),
     }
 
 
