@@ -53,7 +53,7 @@ def ask(chromium_browser: Browser) -> Iterator[Ask]:
         opened = chromium_browser.new_page()
         opened.goto(f"{address}/")
         opened.evaluate("""async () => {
-            const files = ['plan', 'settings', 'speed'];
+            const files = ['plan', 'settings', 'speed', 'support', 'tensor'];
             const loaded = await Promise.all(files.map((file) => import(`/${file}.js`)));
             window.planner = Object.assign({}, ...loaded);
             window.pages = {};

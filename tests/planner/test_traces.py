@@ -18,7 +18,7 @@ from generator.planner.encode import Encoder
 from generator.planner.family import FIRST, USUAL, Family, manners
 from generator.planner.symbols import Symbol
 from generator.planner.trace import Traced, trace
-from tests.planner.conftest import PAGES, data_of, subject
+from tests.planner.conftest import PAGES, ROOT, data_of, subject
 
 
 def traced(page: str) -> Traced:
@@ -68,6 +68,12 @@ def test_the_data_of_a_page_are_small(page: str) -> None:
     text = json.dumps(data_of(page), separators=(",", ":"))
     assert len(text) < 50_000
     assert len(gzip.compress(text.encode())) < 10_000
+
+
+def test_the_scripts_are_small() -> None:
+    scripts = list((ROOT / "site" / "assets" / "planner").glob("*.js"))
+    assert len(scripts) > 5
+    assert sum(len(gzip.compress(script.read_bytes())) for script in scripts) < 20_000
 
 
 def test_a_recipe_that_does_more_has_no_planner() -> None:

@@ -35,6 +35,12 @@ def test_a_setting_that_the_recipe_leaves_alone_comes_behind(ask: Ask) -> None:
     assert ["-np", "1"] not in given
 
 
+def test_the_command_that_stands_in_for_a_page_names_it_and_what_was_changed(ask: Ask) -> None:
+    changes = {"n_ctx": 8192, "n_parallel": None, "kv_unified": False, "flash_attn": "off"}
+    words = ask("llama-3.1-8b/rtx-3070", "return planner.genPlan(data, given);", changes)
+    assert words == ["gen", "plan", "llama-3.1-8b/rtx-3070", "-c", "8192", "-np", "-1", "-no-kvu", "-fa", "off"]
+
+
 def test_a_fragment_says_what_differs_and_is_read_again(ask: Ask) -> None:
     changes = {"n_ctx": 8192, "type_k": "q4_0", "n_parallel": None, "kv_unified": True, "n_gpu_layers": 12}
     text = ask("llama-3.1-8b/rtx-3070", "return planner.printState(data, given);", changes)

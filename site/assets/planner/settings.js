@@ -24,6 +24,13 @@ export function command(data, changed) {
   return written.filter((each) => each.length);
 }
 
+// Gives the command that works the same figures out beside the browser, where a page cannot.
+export function genPlan(data, changed) {
+  const names = Object.keys(FLAGS).filter((name) => name in changed && changed[name] !== data.settings[name]);
+  const words = names.flatMap((name) => (name === "n_parallel" && changed[name] === null ? ["-np", "-1"] : wordsOf(name, changed[name])));
+  return ["gen", "plan", data.source, ...words];
+}
+
 function wordsOf(name, value) {
   if (value === null) return [];
   if (name === "kv_unified") return [value ? "-kvu" : "-no-kvu"];
@@ -32,7 +39,8 @@ function wordsOf(name, value) {
 
 // --- the fragment of an address: name=value pairs of what differs from the recipe, such as n_ctx=65536&type_k=q8_0
 
-const WHOLE = new Set(["n_cpu_moe", "n_ctx", "n_batch", "n_ubatch"]);
+// Digits that a number may have, so that no figure made of it leaves what a double holds exactly.
+const DIGITS = { n_ctx: 7, n_batch: 5, n_ubatch: 5, n_cpu_moe: 4, n_gpu_layers: 4, n_parallel: 4 };
 
 export function printState(data, changed) {
   const pairs = Object.keys(FLAGS).filter((name) => name in changed && changed[name] !== data.settings[name]);
@@ -51,11 +59,13 @@ export function parseState(data, text) {
 }
 
 function valueOf(data, name, value) {
-  const number = /^\d{1,9}$/.test(value) ? Number(value) : undefined;
-  if (WHOLE.has(name)) return number;
-  if (name === "n_parallel") return value === "auto" ? null : number || undefined;
-  if (name === "n_gpu_layers") return ["auto", "all"].includes(value) ? value : number;
-  if (name === "kv_unified") return { true: true, false: false }[value];
+  if (name === "n_parallel" && value === "auto") return null;
+  if (name === "n_gpu_layers" && ["auto", "all"].includes(value)) return value;
+  if (Object.hasOwn(DIGITS, name)) {
+    const isNumber = /^\d+$/.test(value) && value.length <= DIGITS[name] && !(name === "n_parallel" && Number(value) === 0);
+    return isNumber ? Number(value) : undefined;
+  }
+  if (name === "kv_unified") return value === "true" || (value === "false" ? false : undefined);
   if (name === "flash_attn") return ["on", "off", "auto"].includes(value) ? value : undefined;
   if (name === "type_k" || name === "type_v") return data.engine.types.includes(value) ? value : undefined;
   return undefined;
