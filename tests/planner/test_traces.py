@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from generator.catalog import Catalog
 from generator.guide.planner import planner_json
 from generator.memory.architectures import layers_of
 from generator.memory.builds import Build
@@ -19,6 +20,10 @@ from generator.planner.family import FIRST, USUAL, Family, manners
 from generator.planner.symbols import Symbol
 from generator.planner.trace import Traced, trace
 from tests.planner.conftest import PAGES, ROOT, data_of, subject
+
+BY_MODEL: dict[str, list[str]] = {}
+for _model, _page in Catalog.open(ROOT).recipes():
+    BY_MODEL.setdefault(_model, []).append(f"{_model}/{_page}")
 
 
 def traced(page: str) -> Traced:
@@ -55,6 +60,15 @@ def test_a_few_blocks_stand_for_all(page: str) -> None:
     family = Family(about)
     manner = next(each for each in manners(about) if each != FIRST and not each.flash)
     assert family.variants(manner)[0].graph == family.encoder.encoded(trace(about, manner, USUAL))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [pages[0] for pages in BY_MODEL.values()])
+def test_a_few_blocks_stand_for_all_in_every_manner(page: str) -> None:
+    about = traced(page)
+    family = Family(about)
+    for manner in manners(about):
+        assert family.variants(manner)[0].graph == family.encoder.encoded(trace(about, manner, USUAL)), manner.name
 
 
 def test_blocks_of_a_kind_are_one_segment() -> None:
