@@ -22,6 +22,7 @@ from generator.guide.numbers.budget import fits
 from generator.guide.ollama import ollama_facts, write_ollama
 from generator.guide.page import METHODS, Page, ledger_values, tidied
 from generator.guide.pictures import pictures
+from generator.guide.planner import planner_json
 from generator.guide.referee import write_referee
 from generator.guide.situation import situation_of
 from generator.guide.threads import misplaced
@@ -84,6 +85,9 @@ def build_guide(catalog: Catalog, model_name: str, card_name: str, *, answered: 
     page = tidied(body + "\n" + tail)
     refuse_commands(page, subject.model, run_of(sources), file=f"site/guides/{model_name}/{card_name}.md")
     beside = {f"{card_name}/guide.json": ledger.json()} | {f"{card_name}/{name}.svg": picture.svg for name, picture in drawn.items()}
+    planner = planner_json(sources, subject)
+    if planner is not None:
+        beside[f"{card_name}/planner.json"] = planner
     linked = {f"{other.page}.md" for other in (*sources.elsewhere, *filter(None, [sources.nearest]))}
     linked |= {f"../../method/{name}.md" for name in METHODS}
     allowed = Allowed(tuple(proper_names(sources)), frozenset(marks.quotes), frozenset(marks.days), frozenset({*beside, *linked}))

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,8 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
     from generator.build import Guide
     from generator.guide.lint import Allowed
 
@@ -17,6 +21,18 @@ ROOT = Path(__file__).resolve().parents[1]
 settings.register_profile("here", deadline=None, print_blob=True)
 settings.register_profile("ci", settings.get_profile("here"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+@pytest.fixture(scope="session")
+def chromium_browser() -> Iterator[Browser]:
+    from scripts.browser import NoBrowserError, browser
+
+    with ExitStack() as stack:
+        try:
+            launched = stack.enter_context(browser())
+        except NoBrowserError as error:
+            (pytest.fail if os.environ.get("GEN_REQUIRE_BROWSER") == "1" else pytest.skip)(str(error))
+        yield launched
 
 
 @pytest.fixture(scope="session")

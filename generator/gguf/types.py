@@ -54,9 +54,26 @@ F16_BYTES, F32_BYTES = BLOCKS["F16"][2], BLOCKS["F32"][2]
 TYPE_NAMES: dict[int, str] = {type_id: type_name for type_name, (type_id, _, _) in BLOCKS.items()}
 
 
+class SizedType(str):
+    """A type that stands for several of them: it brings the elements and the bytes of its block, and its name is in no table."""
+
+    __slots__ = ("sizes",)
+
+    sizes: tuple[int, int]
+
+    @staticmethod
+    def of(name: str, elements: int, size: int) -> SizedType:
+        """Give the type of a name that always stands for the same sizes."""
+        made = SizedType(name)
+        made.sizes = elements, size
+        return made
+
+
 @cache
 def block(type_name: str) -> tuple[int, int]:
     """Give (elements, bytes) of one block of a type, named in upper or lower case. Raises UnknownNameError."""
+    if isinstance(type_name, SizedType):
+        return type_name.sizes
     found = BLOCKS.get(type_name.upper())
     if found is None:
         raise UnknownNameError("tensor type", type_name, BLOCKS)

@@ -39,15 +39,16 @@ def is_on(model: Model, layers: Layers, settings: Settings, placement: Placement
         return settings.flash_attn != "off"
     blocks = [il for il in layers.attention.blocks if placement.layer_devices[il] != HOST]
     types = (settings.type_k, settings.type_v)
-    return all(attends(backend, *lengths, types, build) for lengths in _heads(model, blocks))
+    return all(attends(backend, *lengths, types, build) for lengths in heads_of_blocks(model, blocks))
 
 
 def heads_of(model: Model, layers: Layers) -> set[tuple[int, int, int]]:
     """Give what flash attention is about in a model's blocks: lengths of K and V, and query heads a head of K."""
-    return set(_heads(model, layers.attention.blocks))
+    return set(heads_of_blocks(model, layers.attention.blocks))
 
 
-def _heads(model: Model, blocks: Iterable[int]) -> Iterator[tuple[int, int, int]]:
+def heads_of_blocks(model: Model, blocks: Iterable[int]) -> Iterator[tuple[int, int, int]]:
+    """Give the same block by block."""
     windowed = windowed_blocks(model)
     for il in blocks:
         key = int(head_length(model, "key", windowed=il in windowed))

@@ -80,7 +80,7 @@ def place(model: Model, settings: Settings, gpus: int, *, draft_head: bool, back
 
     Raises RefusedSettings for a device or a buffer that is not here, InputError for a split whose rules are not known here.
     """
-    used = _devices_used(settings, gpus)
+    used = devices_used(settings, gpus)
     for override in settings.overrides:
         _buffer_device(override.buffer_type, gpus)
     *layer_devices, output = _layer_devices(int(model.block_count), settings, used)
@@ -98,7 +98,7 @@ def place(model: Model, settings: Settings, gpus: int, *, draft_head: bool, back
 
 def devices_of_layers(model: Model, settings: Settings, gpus: int) -> tuple[int, ...]:
     """Give the device of each block and, last, of the output layer (HOST or an index); raises what `place` does."""
-    return tuple(_layer_devices(int(model.block_count), settings, _devices_used(settings, gpus)))
+    return tuple(_layer_devices(int(model.block_count), settings, devices_used(settings, gpus)))
 
 
 def _placed(
@@ -111,7 +111,7 @@ def _placed(
             yield Placed(tensor, _buffer_device(buffer_type, gpus))
         elif tensor.block is not None:
             yield Placed(tensor, layer_devices[tensor.block] if computes(backend, model, tensor) else HOST)
-        elif _is_of_first_layer(model, tensor):
+        elif is_of_first_layer(model, tensor):
             yield Placed(tensor, layer_devices[0])
         else:
             yield Placed(tensor, HOST if tensor.is_input else output)
@@ -125,13 +125,13 @@ def _placed(
         yield Placed(tied, output)
 
 
-def _is_of_first_layer(model: Model, tensor: Tensor) -> bool:
+def is_of_first_layer(model: Model, tensor: Tensor) -> bool:
     """Tell whether a tensor outside the blocks goes with the first; what LFM2 calls a norm of the embedding is that of the output."""
     name = tensor.name.partition(".")[0]
     return name in FIRST_LAYER and not (name == "token_embd_norm" and model.architecture.startswith("lfm2"))
 
 
-def _devices_used(settings: Settings, gpus: int) -> tuple[int, ...]:
+def devices_used(settings: Settings, gpus: int) -> tuple[int, ...]:
     """Give the devices that layers may go to, in their order: those of -dev, or all, and of these the one of -mg with -sm none."""
     used = tuple(range(gpus))
     if settings.devices:
@@ -163,12 +163,12 @@ def _layer_devices(count: int, settings: Settings, used: tuple[int, ...]) -> lis
     n_gpu_layers = asked if isinstance(asked, int) else count + 1
     moved = min(n_gpu_layers, count + 1) if used else 0
     first = count + 1 - moved
-    points = _split_points(settings, len(used))
+    points = split_points(settings, len(used))
     positions = [_single((index - first) / moved) for index in range(first, count + 1)]
     return [HOST] * first + [used[bisect_right(points, position)] for position in positions]
 
 
-def _split_points(settings: Settings, devices: int) -> list[float]:
+def split_points(settings: Settings, devices: int) -> list[float]:
     """Give where one device's layers end and the next one's begin, as shares; equal ones where -ts says nothing.
 
     Without -ts the engine takes the devices' free memory for shares, which is not known here.

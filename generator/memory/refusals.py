@@ -34,7 +34,7 @@ EXPERTS_OF_ONE = frozenset({"hunyuan-dense", "hunyuan_vl"})
 
 def refuse(model: Model, settings: Settings) -> None:
     """Raise RefusedSettings for the first thing the engine would refuse, InputError for a header; give nothing otherwise."""
-    _experts(model)
+    refuse_header(model)
     _split(model, settings)
     _cache_types(model, settings, settings.type_k, settings.type_v)
     if settings.drafts_with_own_head:
@@ -67,7 +67,7 @@ def refuse_cache(layers: Layers, settings: Settings, context: Context, backend: 
                 )
 
 
-def _experts(model: Model) -> None:
+def refuse_header(model: Model) -> None:
     """Refuse a header whose routers would choose no expert, or more than there are."""
     count, used = int(model.number("expert_count", 0)), int(model.number("expert_used_count", 0))
     if not count and model.has("expert_count") and model.experts():
@@ -139,7 +139,7 @@ def _block_size(model: Model, part: str, cache_type: str, flag: str) -> None:
     if cache_type in FLOATS:
         return
     elements, _ = block(cache_type)
-    for length in _head_lengths(model, part):
+    for length in head_lengths(model, part):
         if length % elements:
             raise RefusedSettings(
                 f"a {part} in {cache_type}: its blocks of {elements} elements do not divide the head length of {length}: the engine says "
@@ -151,7 +151,7 @@ def _block_size(model: Model, part: str, cache_type: str, flag: str) -> None:
             )
 
 
-def _head_lengths(model: Model, part: str) -> list[int]:
+def head_lengths(model: Model, part: str) -> list[int]:
     """Give the lengths of a model's heads: blocks with a window may have their own, and there may be no others."""
     count, windowed = int(model.loaded_blocks), windowed_blocks(model)
     kinds = {block in windowed for block in range(count)}

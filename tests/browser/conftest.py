@@ -1,25 +1,13 @@
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from scripts.browser import NoBrowserError, browser, build_site, served
+from scripts.browser import build_site, served
 
 GUIDE = "guides/apodex-mini/rtx-5070/"
-
-
-@pytest.fixture(scope="session")
-def chromium_browser() -> Iterator[Browser]:
-    with ExitStack() as stack:
-        try:
-            launched = stack.enter_context(browser())
-        except NoBrowserError as error:
-            (pytest.fail if os.environ.get("GEN_REQUIRE_BROWSER") == "1" else pytest.skip)(str(error))
-        yield launched
 
 
 @pytest.fixture(scope="session")

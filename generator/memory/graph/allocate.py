@@ -3,6 +3,8 @@
 Source: llama.cpp ggml/src/ggml-alloc.c (`ggml_gallocr_alloc_graph_impl` and the dynamic allocator below it). A tensor's room is given
 back as soon as nothing reads it any more; the smallest gap that is large enough is taken, else the end; some operations write over
 an operand.
+
+site/assets/planner/allocate.js does the same in a browser, move for move.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def attention_input(
     if values:
         v_idxs = b.input("attn_inp_v_idxs", "I64", n * cache.widest_value if cache.transposed else n)
     in_f32 = b.batch.masks_in_f32 or not flash
-    streams = 1 if b.batch.sequences == 1 else cache.streams
+    streams = 1 if cache.streams == 1 or b.batch.sequences == 1 else cache.streams
     mask = b.input("attn_inp_kq_mask", "F32" if in_f32 else "F16", cache.cells, n if streams == 1 else n // streams, 1, streams)
     if flash and in_f32:
         mask = ops.cast(mask, "F16", "attn_inp_kq_mask")

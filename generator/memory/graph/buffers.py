@@ -233,17 +233,17 @@ def cache_view(model: Model, cache: Cache, context: Context, settings: Settings)
         *(Count.of(cells), Count.of(streams), settings.type_k.upper(), settings.type_v.upper(), keys, values),
         transposed=settings.flash_attn == "off",
         widest_value=widest,
-        rotates_keys=_rotation_of_keys(model, cache, settings.type_k),
-        rotates_values=SMALLEST_ROTATION if values is not None and _rotates(model, settings.type_v, "value") else 0,
+        rotates_keys=rotation_of_keys(model, cache, settings.type_k),
+        rotates_values=SMALLEST_ROTATION if values is not None and rotates(model, settings.type_v, "value") else 0,
     )
 
 
-def _rotates(model: Model, kind: str, part: str) -> bool:
+def rotates(model: Model, kind: str, part: str) -> bool:
     """Tell whether rows of a cache are rotated before they are quantised (src/llama-kv-cache.cpp, `attn_rot_k`)."""
     return block(kind)[0] > 1 and int(head_length(model, part)) % SMALLEST_ROTATION == 0
 
 
-def _rotation_of_keys(model: Model, cache: Cache, kind: str) -> int:
+def rotation_of_keys(model: Model, cache: Cache, kind: str) -> int:
     """Give the elements that K is rotated by: the largest power of two that divides its head (`build_input_k_rot`)."""
     head = int(head_length(model, "key", windowed=cache.window is not None))
-    return rotation_of(head) if head and _rotates(model, kind, "key") else 0
+    return rotation_of(head) if head and rotates(model, kind, "key") else 0

@@ -6,7 +6,7 @@ sequences), src/llama-kv-cache.cpp (what is read from and written to a cache).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from generator.memory.graph import ops
@@ -89,6 +89,7 @@ class Builder:
         self.n_tokens = batch.tokens
         self.n_embd = self.number("embedding_length")
         self.n_layer = int(model.loaded_blocks)
+        self.blocks: Sequence[int] = range(self.n_layer)
         self.windowed = windowed_blocks(model)
         self.attention_device: int | None = None
         self.missing: frozenset[str] = frozenset()

@@ -2,6 +2,8 @@
 
 Source: llama.cpp ggml/src/ggml-cuda/ggml-cuda.cu and ggml/src/ggml-vulkan/ggml-vulkan.cpp, `supports_op`; an RPC device computes
 everything. Of the conditions there these are the ones that graphs of models meet: shapes, gaps and types.
+
+site/assets/planner/support.js does the same in a browser.
 """
 
 from __future__ import annotations

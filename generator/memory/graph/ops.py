@@ -338,7 +338,7 @@ def view(a: Tensor, ne: Shape, nb: Shape, op: str = "VIEW", name: str = "") -> T
     """A tensor's memory seen with another shape and other strides."""
     made = Tensor(op, a.type, ne, (a,), name, nb)
     made.view = a.view or a
-    if min(ne) < 0 or made.elements > made.view.elements:
+    if any(length < 0 for length in ne) or made.elements > made.view.elements:
         raise _misfit(op, a, made)
     return made
 

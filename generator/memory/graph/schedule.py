@@ -2,6 +2,8 @@
 
 Source: llama.cpp ggml/src/ggml-backend.cpp, `ggml_backend_sched_split_graph` and `ggml_backend_sched_backend_id_from_cur`. Devices are
 numbered as the engine ranks them: 0 and up, the host last.
+
+site/assets/planner/schedule.js does the same in a browser, move for move.
 """
 
 from __future__ import annotations

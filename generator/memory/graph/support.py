@@ -1,6 +1,8 @@
 """What a backend computes of a graph, and what it needs to do so beyond a tensor's own bytes.
 
 Source: llama.cpp ggml/src/ggml-cuda/ggml-cuda.cu (`supports_op`, `get_alloc_size`), ggml/src/ggml-cuda/fattn-common.cuh.
+
+site/assets/planner/support.js does the same in a browser.
 """
 
 from __future__ import annotations

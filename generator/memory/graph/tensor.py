@@ -124,7 +124,7 @@ class Tensor:
     def is_contiguous(self) -> bool:
         """Tell whether its elements lie one after the other; the stride of a dimension of one does not matter."""
         dense = strides(self.type, self.ne)
-        return all(count == 1 or stride == wanted for count, stride, wanted in zip(self.ne, self.nb, dense, strict=True))
+        return all(stride == wanted or count == 1 for count, stride, wanted in zip(self.ne, self.nb, dense, strict=True))
 
     def has_layout_of(self, other: Tensor) -> bool:
         """Tell whether type, shape and strides are the same."""

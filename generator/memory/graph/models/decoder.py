@@ -64,7 +64,7 @@ def decoder(b: Builder, block: Block | None = None, after: Callable[[Tensor], Te
     if block is None:
         block = parallel_block if traits.sums and (traits.sums_if is None or b.flag(traits.sums_if)) else plain_block
     cur = _embedded(run)
-    for il in range(b.n_layer):
+    for il in b.blocks:
         cur = with_image(b, cur, stream_before(b, il))
         cur = block(run, cur, il)
         cur = with_image(b, cur, il + 1 if il < b.number("n_deepstack_layers", 0) else 0)

@@ -30,7 +30,7 @@ def compressed(b: Builder) -> None:
     b.expand(attention.window.mask)
     streams = hyper_connections.started(b, tokens)
     fused = Fused.of(b)
-    for il in range(b.n_layer):
+    for il in b.blocks:
         cur, kept = hyper_connections.read(b, streams, "attn", il, fused)
         cur = attention.block(b.norm(cur, "attn_norm", il), il)
         streams = hyper_connections.write(b, cur, kept, fused)

@@ -67,7 +67,7 @@ def qwen(b: Builder) -> None:
     recurrent = StateInput(b)
     inputs = Inputs(b)
     positions = b.positions(1 if b.arch == "qwen3next" else 4)
-    for il in range(b.n_layer):
+    for il in b.blocks:
         residual = cur
         cur = b.expand(b.norm(cur, "attn_norm", il))
         if il in b.caches:

@@ -94,7 +94,7 @@ def gemma4(b: Builder) -> None:
     cur = ops.scale(b.embedding(), "inp_scaled")
     attention = Attention(b)
     each = _block_inputs(b, cur) if b.opt("per_layer_token_embd") is not None else None
-    for il in range(b.n_layer):
+    for il in b.blocks:
         cur = _gemma4_block(b, attention, cur, each, il)
     b.finish_whole(cur, b.out_ids(), scaled=3 * bool(b.real("final_logit_softcapping", 1.0)))
 
@@ -142,7 +142,7 @@ def gemma3n(b: Builder) -> None:
     others = b.w("altup_proj").ne[2]
     made = ops.mul_mat(b.w("altup_proj"), ops.repeat(inp, inp.ne[0], inp.ne[1], others))
     cur = ops.concat(inp, _as_long_as(made, inp), 2, "inp_stacked")
-    for il in range(b.n_layer):
+    for il in b.blocks:
         cur = _gemma3n_block(b, attention, cur, each, il)
     b.finish(ops.get_rows(_merged(b, cur), b.out_ids()), scaled=3)
 

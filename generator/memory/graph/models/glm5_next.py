@@ -39,7 +39,7 @@ def glm5_next(b: Builder) -> None:
     pools, fused = _Pools(b, beside, inputs), _fused(b)
     feed = feed_forward_part(b, gating="sigmoid")
     streams = hyper_connections.started(b, cur)
-    for il in range(b.n_layer):
+    for il in b.blocks:
         cur, kept = hyper_connections.read(b, streams, "attn", il, fused)
         cur = b.expand(b.norm(cur, "attn_norm", il))
         cur = _picked_attention(b, inputs, pools, cur, il) if il in main.keys else delta_attention(b, states, cur, il)

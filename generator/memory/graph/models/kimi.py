@@ -107,7 +107,7 @@ def kimi_k3(b: Builder) -> None:
     stream = b.embedding()
     states, inputs, out_ids = StateInput(b), Inputs(b), b.out_ids()
     kept, every = _Checkpoints(b), b.number("attn_res.block_size", 0)
-    for il in range(b.n_layer):
+    for il in b.blocks:
         cur = kept.mixed(stream, b.opt("attn_res_score", il))
         restarts = bool(every) and il % every == 0
         if restarts:

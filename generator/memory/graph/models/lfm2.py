@@ -23,7 +23,7 @@ def lfm2(b: Builder) -> None:
     inputs = Inputs(b, rotated=not b.windowed)  # of a hybrid with windows nothing is rotated (`build_inp_mem_hybrid_iswa`)
     states, positions, out_ids = StateInput(b), b.positions(), b.out_ids()
     dense_blocks = b.number("leading_dense_block_count", 0) if b.arch == "lfm2moe" else b.n_layer
-    for il in range(b.n_layer):
+    for il in b.blocks:
         residual, cur = cur, b.norm(cur, "attn_norm", il)
         cur = _attention(b, inputs, cur, positions, il) if b.heads_kv(il) else _convolution(b, states, cur, il)
         cur, residual = b.kept(il, out_ids, cur, residual)

@@ -122,7 +122,7 @@ def _convolved(b: Builder, m: Sizes, conv: Tensor, x: Tensor, il: int, *, flat: 
 def store_last_inputs(b: Builder, inputs: Tensor, count: int, held: Tensor) -> None:
     """Keep the last `count` inputs of a convolution, and for a draft those before each of its tokens."""
     channels, sequences = inputs.ne[1], inputs.ne[2]
-    for _ in range(min(b.batch.tokens // sequences, 1 + b.batch.rollback)):
+    for _ in range(min(1 + b.batch.rollback, b.batch.tokens // sequences)):
         last = ops.view_3d(inputs, count, channels, sequences, inputs.nb[1], inputs.nb[2])
         b.expand(ops.cpy(last, ops.view_2d(held, count * channels, sequences, held.nb[1])))
 
@@ -163,7 +163,7 @@ def _scan(b: Builder, given: StateInput, m: Sizes, operands: Operands, il: int, 
     if flat:
         b.expand(ops.cpy(ops.view_1d(scanned, width * m.sequences), ops.view_1d(held, width * m.sequences)))
         return scanned
-    written, row = min(m.tokens, kept), width * ELEMENT
+    written, row = min(kept, m.tokens), width * ELEMENT
     states = ops.view_3d(scanned, width, m.sequences, written, row, row * m.sequences)
     b.expand(ops.cpy(states, ops.view_3d(held, width, m.sequences, written, held.nb[1], b.batch.state_rows * row)))
     return scanned

@@ -40,7 +40,7 @@ def minimax(b: Builder) -> None:
     cur = b.embedding()
     states, inputs, positions, out_ids = StateInput(b), Inputs(b), b.positions(), b.out_ids()
     decays = Decays.of(b, b.of_block("attention.head_count", 0))
-    for il in range(b.n_layer):
+    for il in b.blocks:
         residual = b.norm(cur, "attn_norm", il)
         if il in b.caches:
             q, k, v = qkv(b, residual, il)

@@ -30,7 +30,7 @@ def qwen4(b: Builder) -> None:
     picker = _Picker(b, beside, positions, given.mask)
     looked_up = b.expand(_looked_up(b)) if looked_up_blocks(b.model) else None
     streams, fused = started(b, cur), Fused.of(b)
-    for il in range(b.n_layer):
+    for il in b.blocks:
         if looked_up is not None and il in looked_up_blocks(b.model):
             streams = _with_ngrams(b, recurrent, looked_up, streams, il)
         cur, wide = _mixed(b, streams, "hc_attn", il, fused)

@@ -73,7 +73,7 @@ def rwkv(b: Builder, mixer: Mixer, channels: Callable[[Builder, Tensor, Tensor, 
     cur = b.norm(b.embedding(), "token_embd_norm", kind="layer")
     mixing, out_ids = Mixing(b), b.out_ids()
     every = b.number("rescale_every_n_layers", 0) if b.arch == "rwkv6" else 0
-    for il in range(b.n_layer):
+    for il in b.blocks:
         cur = by_sequence(b, cur, b.n_embd)
         shift = mixing.shifted_state(il)
         for_time, for_channels = (mixing.part(shift, 1) for _ in range(2))
@@ -94,7 +94,7 @@ def with_dense_part(b: Builder, mixer: Mixer) -> None:
     """RWKV's mixer over time and an ordinary dense part (rwkv6qwen2.cpp, arwkv7.cpp)."""
     cur = b.embedding()
     mixing, out_ids = Mixing(b), b.out_ids()
-    for il in range(b.n_layer):
+    for il in b.blocks:
         cur = by_sequence(b, cur, b.n_embd)
         shift = mixing.shifted_state(il)
         normed = b.norm(cur, "attn_norm", il)

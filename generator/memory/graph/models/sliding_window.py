@@ -147,7 +147,7 @@ def decoder(b: Builder) -> None:
     b.soft_caps_scores = TRAITS[b.arch].caps_scores
     cur = _embedded(b, TRAITS[b.arch].embedding)
     run = Run(b)
-    for il in range(b.n_layer):
+    for il in b.blocks:
         cur = _block(run, with_image(b, cur, stream_before(b, il)), il)
     _finish(run, cur)
 

@@ -19,7 +19,7 @@ def stack(b: Builder, cur: Tensor, out_ids: Tensor, attention: Part, feed: Part,
 
     The last one goes on with the tokens whose logits are kept, unless `whole`. `scaled` multiplies what each part adds.
     """
-    for il in range(b.n_layer):
+    for il in b.blocks:
         residual = cur
         cur = attention(b.norm(cur, "attn_norm", il), il)
         if not whole:

@@ -22,7 +22,7 @@ def pure(b: Builder) -> None:
     mixer = mamba2 if b.arch == "mamba2" else mamba
     cur = b.embedding()
     states, out_ids = StateInput(b), b.out_ids()
-    for il in range(b.n_layer):
+    for il in b.blocks:
         residual = cur
         cur = mixer(b, states, b.norm(cur, "attn_norm", il), il)
         cur, residual = b.kept(il, out_ids, cur, residual)
@@ -34,7 +34,7 @@ def jamba(b: Builder) -> None:
     """Mamba, attention without positions in some blocks, and a dense part or experts behind either (src/models/jamba.cpp)."""
     cur = b.embedding()
     states, inputs, out_ids = StateInput(b), Inputs(b), b.out_ids()
-    for il in range(b.n_layer):
+    for il in b.blocks:
         residual, cur = cur, b.norm(cur, "attn_norm", il)
         cur = attend(b, inputs.of(il), *qkv(b, cur, il), il) if b.heads_kv(il) else mamba(b, states, cur, il)
         cur, residual = b.kept(il, out_ids, cur, residual)
@@ -50,7 +50,7 @@ def granite_hybrid(b: Builder) -> None:
     cur = b.embedding()
     states, inputs, out_ids = StateInput(b), Inputs(b), b.out_ids()
     positions = b.positions() if b.flag("rope.scaling.finetuned", default=True) else None
-    for il in range(b.n_layer):
+    for il in b.blocks:
         residual, cur = cur, b.norm(cur, "attn_norm", il)
         cur = attend(b, inputs.of(il), *rotated(b, cur, positions, il), il) if b.heads_kv(il) else mamba2(b, states, cur, il)
         cur, residual = b.kept(il, out_ids, cur, residual)
@@ -77,7 +77,7 @@ def nemotron_h(b: Builder) -> None:
     """A block is Mamba-2, attention without positions, or a feed-forward part (src/models/nemotron-h.cpp)."""
     cur = b.embedding()
     states, inputs, out_ids = StateInput(b), Inputs(b), b.out_ids()
-    for il in range(b.n_layer):
+    for il in b.blocks:
         residual, cur = cur, b.norm(cur, "attn_norm", il)
         if b.opt("ssm_in", il) is not None:
             cur = mamba2(b, states, cur, il)
@@ -112,7 +112,7 @@ def falcon_h1(b: Builder) -> None:
     """Every block has attention and Mamba-2 beside each other (src/models/falcon-h1.cpp)."""
     cur = b.embedding()
     positions, states, inputs, out_ids = b.positions(), StateInput(b), Inputs(b), b.out_ids()
-    for il in range(b.n_layer):
+    for il in b.blocks:
         residual = cur
         attended = attend(b, inputs.of(il), *rotated(b, b.norm(cur, "attn_norm", il), positions, il), il)
         scanned = mamba2(b, states, b.norm(residual, "attn_norm", il), il)
@@ -125,7 +125,7 @@ def plamo2_model(b: Builder) -> None:
     """PLaMo-2: a state space or attention, a dense part, each with a norm before and after (src/models/plamo2.cpp)."""
     cur = b.embedding()
     positions, states, inputs, out_ids = b.positions(), StateInput(b), Inputs(b), b.out_ids()
-    for il in range(b.n_layer):
+    for il in b.blocks:
         residual, cur = cur, b.norm(cur, "attn_norm", il)
         cur = attend(b, inputs.of(il), *rotated(b, cur, positions, il), il) if b.heads_kv(il) else plamo2(b, states, cur, il)
         cur, residual = b.kept(il, out_ids, cur, residual)
