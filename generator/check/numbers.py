@@ -213,10 +213,12 @@ def _note(book: Book, name: str, context: int, quantity: Quantity) -> Quantity:
 
 
 def _depth(shape: Model, share: Quantity) -> Quantity:
-    """Give the blocks whose experts go to system memory so that no more than a share stays on the card: -ncmoe counts blocks."""
-    blocks = len({tensor.block for tensor in shape.experts()})
-    value = ceil(blocks * (1 - share.number))
-    return derived(value, ONE, [share], lambda _: value, f"blocks of {blocks} with experts, for the share that is not resident")
+    """Give what -ncmoe says so that no more than a share of the experts stays on the card: it counts blocks without experts too."""
+    blocks = sorted({tensor.block for tensor in shape.experts() if tensor.block is not None})
+    moved = ceil(len(blocks) * (1 - share.number))
+    value = blocks[moved - 1] + 1 if moved else 0
+    words = f"up to the last of the {moved} of {len(blocks)} blocks with experts whose share is not resident"
+    return derived(value, ONE, [share], lambda _: value, words)
 
 
 def _write_ends(worked: Worked) -> None:

@@ -46,7 +46,8 @@ batches: [512]
 """
 
 CATALOG = Catalog.open(ROOT)
-WITH_SHAPE = [name for name in CATALOG.models() if CATALOG.model(name).facts.under("config")]
+WITH_SHAPE = [name for name in CATALOG.models() if "config.tied_embeddings" in CATALOG.model(name).facts]
+"""Models of which the configuration says all that shapes follow from; of the others only a header is known."""
 
 
 def write(project: Path, model: str, context: int = 16384, card: str = "rtx-3090") -> tuple[str, str]:

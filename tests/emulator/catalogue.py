@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from generator.catalog import Catalog
 from generator.claims.questions import Question, questions
 from generator.facts import Fact, Lock
+from generator.gguf.shards import shard_names
 from generator.specs import Citation, Engine, Issue, Model, Spec
 from tests.emulator.gguf import header_bytes, plain_header
 from tests.emulator.hub_state import HubFile, Repository
@@ -21,6 +22,9 @@ from tests.emulator.scenario import Page, Scenario, day
 
 EARLIEST = day("2026-08-01")
 """When what has no date of its own was made."""
+
+SIBLING = 2**20
+"""Bytes of each file of a sharded set but the first, which has the rest of what is known of all together."""
 
 _THREAD_URL = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(issues|pull)/(\d+)")
 _BUILD_FACTS = ("newest_build", "newest_build_published", "latest_release")
@@ -178,7 +182,9 @@ def _add_model(scenario: Scenario, model: Model, lock: Lock) -> None:
         locked = {name: lock.facts[f"file.{quant.name.lower()}.{name}"] for name in ("size", "sha256") if _has(lock, quant.name, name)}
         size = _whole(locked["size"].value) if "size" in locked else _size(quant.size, len(content))
         sha256 = str(locked["sha256"].value or "") if "sha256" in locked else ""
-        changes[quant.file] = HubFile(content, size, lfs=True, sha256=sha256)
+        first, *others = shard_names(quant.file)
+        changes |= {other: HubFile(plain_header(model.architecture), SIBLING, lfs=True) for other in others}
+        changes[first] = HubFile(content, size - SIBLING * len(others), lfs=True, sha256=sha256)
     if model.projector and model.projector.file:
         projector = plain_header("clip")
         changes[model.projector.file] = HubFile(projector, _size(model.projector.size, len(projector)), lfs=True)

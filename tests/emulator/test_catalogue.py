@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -48,6 +49,10 @@ def asked(catalog: Catalog, live: Live) -> list[tuple[Question, Answer]]:
         return [(every[answer.key], answer) for answer in answers(every.values(), live, executor)]
 
 
+def values(told: list[tuple[Question, Answer]]) -> dict[str, object]:
+    return {answer.key: answer.value for _, answer in told if answer.outcome is not Outcome.LIMITED}
+
+
 def test_every_question_is_answered_with_what_is_known(catalog: Catalog, live: Live) -> None:
     told = asked(catalog, live)
     assert {question.ask.kind for question, _ in told} >= {"github_thread", "github_source", "hub_file", "hub_search", "web"}
@@ -59,7 +64,9 @@ def test_every_question_is_answered_with_what_is_known(catalog: Catalog, live: L
         or (question.fact.known and _plain(answer.value) != _plain(question.fact.value))
         or (question.fact.status == "not_published" and answer.value is not None)
     }
-    assert wrong == {}
+    limited = {key for key, (_, _, outcome, _) in wrong.items() if outcome is Outcome.LIMITED}
+    assert wrong.keys() - limited == set()
+    assert not limited or not os.environ["GITHUB_TOKEN"]  # there are more threads than GitHub tells within an hour to who has none
 
 
 def _plain(value: object) -> object:
@@ -98,10 +105,10 @@ def test_builds_are_prereleases_and_the_latest_release_is_older(scenario: Scenar
 
 
 def test_a_change_in_the_world_is_the_one_answer_that_differs(catalog: Catalog, scenario: Scenario, live: Live, clock: Clock) -> None:
-    before = {answer.key: answer.value for _, answer in asked(catalog, live)}
+    before = values(asked(catalog, live))
     scenario.trackers["ggml-org/llama.cpp"].threads[26609].close(day("2026-09-22T12:00:00Z"))
     clock.go_to(day("2026-09-23T03:00:00Z"))
-    after = {answer.key: answer.value for _, answer in asked(catalog, live)}
-    moved = {key for key in before if before[key] != after[key]}
+    after = values(asked(catalog, live))
+    moved = {key for key in before.keys() & after.keys() if before[key] != after[key]}
     assert {"issue.llama.cpp.26609.state", "issue.llama.cpp.26609.reason"} <= moved
     assert all(key.startswith("issue.llama.cpp.26609.") for key in moved)

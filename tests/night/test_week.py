@@ -225,7 +225,7 @@ def test_nothing_else_on_the_page_changes_with_a_thread(week: Mapping[str, Morni
     assert morning.numbers == {}
     assert morning.claims.keys() == {thread(26609)}
     # the places that named it as open and name it no more: the risk of the first screen, the flag it is about, the way out of it
-    starts = ("**The risk to know.** System memory", "| `-fa on` |", "Here that is more than one flag:")
+    starts = ("**The risk to know.** System memory", "[What each flag decides](#run).", "| `-fa on` |", "Here that is more than one flag:")
     assert [line for line in unrelated(morning, 26609) if not line.startswith(starts)] == []
 
 
