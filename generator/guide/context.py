@@ -209,6 +209,8 @@ def _run(sources: Sources, subject: Subject, book: Book) -> dict[str, object]:
         "fits": fits(book),
         "roomy": book["budget.slack"] >= ROOMY,
         "heavier_than_cards": book["budget.card"] * subject.gpus <= book["weights.resident"],
+        "weights_alone_fit": book["weights.resident"] - book["weights.input_embedding"] <= book["budget.ceiling"] * subject.gpus,
+        "engine_chooses": settings.n_gpu_layers == "auto",
         "unified": subject.unified,
         "gpus": subject.gpus,
         "policy": str(subject.policy),

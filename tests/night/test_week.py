@@ -418,7 +418,7 @@ def test_a_moved_pin_moves_the_page_to_the_new_build_and_its_lines(week: Mapping
     morning = week["pin moved"]
     assert morning.code == 0  # the update told what there was to tell; the night finds every citation where it put it
     assert morning.report["answered"] == morning.report["asked"]
-    assert morning.changed == {PAGE, LEDGER}
+    assert morning.changed == {PAGE, LEDGER, PLANNER}  # the planner's data name the build
     # common.h cites fit_params_target in line 481 of b10666; three lines more stand over it now
     assert "b10666/common/common.h#L481" in morning.page_before
     assert f"{NEW_PIN}/common/common.h#L484" in morning.page

@@ -49,8 +49,7 @@ def write_host(book: Book, subject: Subject) -> None:
     limit = prompt_cache_limit(subject.settings.cache_ram)
     parts = [book["weights.host"]] if int(book["weights.host"]) else []
     parts.append(book["weights.input_embedding"])
-    if "kv.host" in book:
-        parts.append(book["kv.host"])
+    parts += [book[key] for key in ("kv.host", "recurrent.host") if key in book]
     if limit is not None and int(limit):
         parts.append(book.add("prompt_cache.limit", limit, "GiB", 0))
     default = subject.facts["engine.cache_ram_default"].quantity()

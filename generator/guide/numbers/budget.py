@@ -34,7 +34,7 @@ def write_budget(book: Book, subject: Subject, pool: Pool) -> None:
     if subject.unified:
         book.add("budget.needed", book["budget.total"] + pool.reserve, "GiB", 1)
     if subject.offload is Offload.LAYERS and subject.gpus == 1:
-        waiting = _sum([book["weights.host"], *([book["kv.host"]] if "kv.host" in book else [])])
+        waiting = _sum([book[key] for key in ("weights.host", "kv.host", "recurrent.host") if key in book])
         if not waiting <= book["budget.slack"]:
             book.add("budget.short_of_whole", waiting - book["budget.slack"])
     embedding = book["weights.input_embedding"]

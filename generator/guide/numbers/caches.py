@@ -60,6 +60,8 @@ def write_states(book: Book, subject: Subject) -> None:
     each_sequence = book.add("recurrent.per_sequence", one, "MiB", 1)
     book.add("recurrent.total", each_sequence * book["settings.n_parallel"], "MiB", 1)
     book.add("recurrent.card", subject.plan.gpus[subject.tightest].terms.recurrent, "MiB", 1)
+    if int(subject.plan.host.terms.recurrent):
+        book.add("recurrent.host", subject.plan.host.terms.recurrent, "MiB", 1)
 
 
 def cacheable(subject: Subject, pair: Caches) -> bool:
