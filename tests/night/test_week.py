@@ -11,7 +11,7 @@ import pytest
 
 from tests.emulator import GITHUB_TOKEN, HUB_TOKEN, Fault
 from tests.night.conftest import FIRST, ROOT, Settled, copied
-from tests.night.world import CHANGES, HUB, LEDGER, MODEL, PAGE, THREADS, TRACKER, Morning, World
+from tests.night.world import CHANGES, HUB, LEDGER, MODEL, PAGE, PLANNER, THREADS, TRACKER, Morning, World
 
 FILE = "apodex_Apodex-1.1-mini-Q4_K_M.gguf"
 NEW_HUB = "bartowski/Apodex-1.1-mini-GGUF"

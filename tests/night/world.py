@@ -22,6 +22,7 @@ from tests.emulator import Clock, Emulator, Exchange, Scenario
 
 PAGE = "site/guides/apodex-mini/rtx-5070.md"
 LEDGER = "site/guides/apodex-mini/rtx-5070/guide.json"
+PLANNER = "site/guides/apodex-mini/rtx-5070/planner.json"
 THREADS = "recipes/issues/llama.cpp/threads.lock.json"
 MODEL = "recipes/models/apodex-mini/model.lock.json"
 CHANGES = {"site/changes.json", "site/changes.md", "site/changes.atom"}
