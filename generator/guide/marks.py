@@ -16,7 +16,7 @@ from decimal import Decimal
 from generator.claims import Claim
 from generator.errors import InputError, UnknownNameError
 from generator.facts import Fact, Facts
-from generator.guide.ledger import Book
+from generator.guide.ledger import Book, Ledger
 from generator.guide.prose import fill
 from generator.specs import Citation, Engine, Issue, Prose, Quote, Spec
 
@@ -266,9 +266,10 @@ class Marks:
     # dates
 
     def checks(self) -> list[tuple[date, str]]:
-        """Give the days on which what this guide says was checked, with the key of a fact checked that day, oldest first."""
+        """Give the days on which what this guide says or follows from was checked, with the key of a fact of that day, oldest first."""
         found: dict[date, str] = {}
-        for key in [*self.book.numbers, *(key for claim in self.claims.values() for key in claim.predicate.keys)]:
+        told = (key for claim in self.claims.values() for key in claim.predicate.keys)
+        for key in [*self.book.numbers, *told, *Ledger.of({}, self.book, (), Facts()).rows]:
             if key in self.facts and (day := self.facts[key].checked):
                 found.setdefault(day, key)
         return sorted(found.items())
