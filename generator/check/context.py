@@ -11,7 +11,6 @@ from generator.check.numbers import RATED, STATED, Worked
 from generator.check.verdicts import Verdict
 from generator.check.ways import QUARTERS
 from generator.guide.context import uncited_place
-from generator.guide.ledger import Ledger
 from generator.guide.marks import Marks, code, escaped, linked, spelled
 from generator.guide.pictures import Picture
 from generator.guide.situation import LONG_CONTEXT
@@ -71,8 +70,7 @@ def values_of(worked: Worked, found: Mapping[str, Verdict], marks: Marks, drawn:
         "threads": list(_threads(worked, marks)),
         "figures": {name: {"alt": picture.alt, "path": f"{worked.subject.check.name}/{name}.svg"} for name, picture in drawn.items()},
         "uncited": lambda: [uncited_place(citation) for _, citation in sorted(marks.uncited.items())],
-        "oldest_check": lambda: _checked(marks, 0),
-        "newest_check": lambda: _checked(marks, -1),
+        "checked_between": marks.checked_between,
         "op_offload_cite": lambda: marks.cite(worked.subject.engine.backend(worked.subject.card.backend).op_offload),
     }
 
@@ -297,11 +295,3 @@ def _threads(worked: Worked, marks: Marks) -> Iterator[dict[str, str]]:
 
 
 # --- dates ---------------------------------------------------------------------------------------
-
-
-def _checked(marks: Marks, position: int) -> str:
-    """Give the day of the oldest check (position 0) of anything that the page rests on, or the newest (-1), linked to what was checked."""
-    read = {row.key: (row.checked, row.sources[0].url) for row in Ledger.of({}, marks.book, (), marks.facts).rows.values() if row.sources}
-    read |= {fact.key: (fact.checked, fact.source.url) for claim in marks.claims.values() for fact in claim.facts}
-    day, key = sorted((day, key) for key, (day, _) in read.items() if day)[position]
-    return linked(day.isoformat(), read[key][1] or f"#{key}")

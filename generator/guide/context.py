@@ -134,8 +134,7 @@ def values_of(sources: Sources, subject: Subject, marks: Marks, drawn: Mapping[s
         "smaller": _smaller(sources, book),
         "elsewhere": [_link_to(other) for other in sources.elsewhere],
         "uncited": lambda: [uncited_place(citation) for _, citation in sorted(marks.uncited.items())],
-        "oldest_check": lambda: _day(marks, 0),
-        "newest_check": lambda: _day(marks, -1),
+        "checked_between": marks.checked_between,
         "sections": PAGE_SECTIONS if fits(book) != "no" else tuple(name for name in PAGE_SECTIONS if name in WITHOUT_A_RUN),
     }
     values["ollama"] = ollama_values(book, subject)
@@ -495,15 +494,6 @@ def uncited_place(citation: Citation) -> str:
     elsewhere = citation.read_elsewhere
     said = f", line {code(str(elsewhere.line))} of {code(elsewhere.source)}" if elsewhere else ""
     return f"{code(citation.pattern)} in {code(citation.path)}{said}"
-
-
-def _day(marks: Marks, position: int) -> str:
-    checks = marks.checks()
-    if not checks:
-        raise InputError("no fact of the guide was ever checked, so it cannot say when")
-    day, key = checks[position]
-    url = marks.facts[key].source.url
-    return f"[{day.isoformat()}]({url})" if url else f"[{day.isoformat()}](#{key})"
 
 
 __all__ = ["Nearest", "Sources", "command", "model_path", "uncited_place", "values_of"]

@@ -266,13 +266,21 @@ class Marks:
     # dates
 
     def checks(self) -> list[tuple[date, str]]:
-        """Give the days on which what this guide says or follows from was checked, with the key of a fact of that day, oldest first."""
+        """Give the days on which what this page says or follows from was checked, with the key of a fact of that day, oldest first."""
         found: dict[date, str] = {}
         told = (key for claim in self.claims.values() for key in claim.predicate.keys)
         for key in [*self.book.numbers, *told, *Ledger.of({}, self.book, (), Facts()).rows]:
             if key in self.facts and (day := self.facts[key].checked):
                 found.setdefault(day, key)
         return sorted(found.items())
+
+    def checked_between(self) -> tuple[str, str]:
+        """Give the oldest and the newest of these days, each linked to what was read. Raises InputError where there is none."""
+        days = self.checks()
+        if not days:
+            raise InputError("no fact of the page was ever checked, so it cannot say when")
+        oldest, newest = (linked(day.isoformat(), self.facts[key].source.url or f"#{key}") for day, key in (days[0], days[-1]))
+        return oldest, newest
 
 
 def decimals_of(fact: Fact) -> int:

@@ -15,7 +15,7 @@ from generator.memory.context import CELL_PADDING
 from generator.memory.graph.buffers import rotates, rotation_of_keys
 from generator.memory.graph.builder import SMALLEST_ROTATION, Batch, Builder, CacheView
 from generator.memory.graph.registry import graph_of
-from generator.memory.graph.tensor import NONE, Tensor
+from generator.memory.graph.tensor import Tensor
 from generator.memory.layers import Cache, Layers
 from generator.memory.model import Model
 from generator.planner.symbols import Conditions, Symbol, noting
@@ -60,16 +60,10 @@ class _Builder(Builder):
         super().__init__(model, batch, caches, lambda name: TIED_HEAD if name == "output" else ORDINARY, int, int)
         self.order: list[Tensor] = []
 
-    def expand(self, tensor: Tensor) -> Tensor:
-        if not tensor.seen:
-            tensor.seen = True
-            for operand in tensor.src:
-                if not operand.seen:
-                    self.expand(operand)
-            (self.leafs if tensor.op == NONE else self.nodes).append(tensor)
-            if not tensor.is_weight:
-                self.order.append(tensor)
-        return tensor
+    def add(self, tensor: Tensor) -> None:
+        super().add(tensor)
+        if not tensor.is_weight:
+            self.order.append(tensor)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
-from generator.gguf.types import block
 from generator.memory.backends import computes
 from generator.memory.graph.tensor import shape, strides
 from generator.memory.model import Model, Tensor
@@ -58,8 +56,3 @@ def _flags(model: Model, tensor: Tensor, backend: str) -> int:
 def _nbytes(tensor: Tensor) -> int:
     ne = shape(*tensor.shape)
     return strides(tensor.type, ne)[3] * ne[3]
-
-
-def block_sizes(types: Iterable[str]) -> dict[str, list[int]]:
-    """Give the elements and bytes of a block of some types."""
-    return {name: list(block(name)) for name in sorted(set(types))}

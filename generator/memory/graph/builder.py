@@ -211,8 +211,12 @@ class Builder:
             for operand in tensor.src:
                 if not operand.seen:
                     self.expand(operand)
-            (self.leafs if tensor.op == NONE else self.nodes).append(tensor)
+            self.add(tensor)
         return tensor
+
+    def add(self, tensor: Tensor) -> None:
+        """Put a tensor that all it needs stands before among the leafs or the nodes."""
+        (self.leafs if tensor.op == NONE else self.nodes).append(tensor)
 
     # inputs
 
